@@ -1,0 +1,19 @@
+/** Time is passed in, so that tests never sleep. */
+export interface Clock {
+  /** Milliseconds since 1970, UTC; may jump. */
+  now(): number;
+  /** Milliseconds from an arbitrary start; never goes back. For durations. */
+  monotonic(): number;
+  setTimeout(callback: () => void, milliseconds: number): { cancel(): void };
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimeout(callback, milliseconds) {
+    const timer = setTimeout(callback, milliseconds);
+    // A pending timer must not keep a server alive that its host has left.
+    timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};

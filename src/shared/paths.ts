@@ -1,0 +1,120 @@
+import { constants } from "node:fs";
+import { lstat, open, realpath, type FileHandle } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { CamelError } from "./errors.ts";
+
+/** True when `path` is `root` or below it; by components, so `/a/bc` is not inside `/a/b`. Lexical only. */
+export function isInside(root: string, path: string): boolean {
+  const rest = relative(root, path);
+  return rest === "" || (rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest));
+}
+
+/** `path` relative to `root` with forward slashes: how files are named to people and models. */
+export function displayPath(root: string, path: string): string {
+  const rest = relative(root, path);
+  return sep === "/" ? rest : rest.replaceAll(sep, "/");
+}
+
+export interface ContainOptions {
+  /** What the root is called in the error: "the workspace", "the memory folder". */
+  rootName: string;
+  /** Accept an absolute path that lies inside the root. */
+  allowAbsolute?: boolean;
+}
+
+/**
+ * Resolves `requested` against `root` and proves that it stays inside, symlinks followed at every component.
+ * Returns the real path; where the tail doesn't exist yet, the real path of its deepest existing ancestor plus
+ * the tail. `root` must exist. The check is only as good as the moment it is made: open what it returns with
+ * `openInside`, which checks again on the open file.
+ */
+export async function containedPath(
+  root: string,
+  requested: string,
+  options: ContainOptions,
+): Promise<string> {
+  const outside = (): CamelError =>
+    new CamelError("path_outside_root", `"${requested}" lies outside ${options.rootName}.`, {
+      next: `Use a path relative to ${options.rootName} that doesn't leave it.`,
+      details: { path: requested },
+    });
+  if (requested.includes("\0")) {
+    throw new CamelError("invalid_input", "The path contains a NUL character.", {
+      next: "Send the path as plain text.",
+    });
+  }
+  if (isAbsolute(requested) && options.allowAbsolute !== true) throw outside();
+
+  const realRoot = await realpath(root);
+  // An absolute path may name the root by its own spelling or by its real one.
+  const lexical = resolve(realRoot, requested);
+  const spelled =
+    isAbsolute(requested) && isInside(resolve(root), lexical)
+      ? join(realRoot, relative(resolve(root), lexical))
+      : lexical;
+  if (!isInside(realRoot, spelled)) throw outside();
+
+  const real = await realpathOfDeepestAncestor(spelled);
+  if (!isInside(realRoot, real)) throw outside();
+  return real;
+}
+
+/** Follows every link of the part that exists; a dangling link is an error, since what it names can't be proven inside. */
+export async function realpathOfDeepestAncestor(path: string): Promise<string> {
+  const tail: string[] = [];
+  let existing = path;
+  for (;;) {
+    try {
+      return join(await realpath(existing), ...tail);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      if (code === "ELOOP") {
+        throw new CamelError("path_outside_root", `"${path}" is a loop of symbolic links.`, { cause: error });
+      }
+      if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+      const isDanglingLink = await lstat(existing).then(
+        (found) => found.isSymbolicLink(),
+        () => false,
+      );
+      if (isDanglingLink) {
+        throw new CamelError(
+          "path_outside_root",
+          `"${existing}" is a symbolic link to something that doesn't exist.`,
+          {
+            next: "Use the real path of the file.",
+          },
+        );
+      }
+    }
+    const parent = dirname(existing);
+    if (parent === existing) return path;
+    tail.unshift(existing.slice(parent.length).replace(/^[/\\]+/, ""));
+    existing = parent;
+  }
+}
+
+/**
+ * Opens a file that `containedPath` returned, for reading. The last component may not have become a symlink, and
+ * the open file must still be the one that the path inside the root names: a swap between check and open is caught.
+ */
+export async function openInside(root: string, realFile: string): Promise<FileHandle> {
+  // O_NONBLOCK: a FIFO put in the file's place must not hang the server.
+  const handle = await open(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const opened = await handle.stat();
+    const again = await realpath(realFile);
+    const named = await lstat(again);
+    if (!isInside(await realpath(root), again) || named.dev !== opened.dev || named.ino !== opened.ino) {
+      throw new CamelError("conflict", `"${realFile}" was replaced while it was being opened.`, {
+        next: "Retry the call.",
+      });
+    }
+    if (!opened.isFile()) {
+      throw new CamelError("not_a_file", `"${displayPath(root, realFile)}" is not a regular file.`);
+    }
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/log.ts";
+import type { ResultStore } from "../stores/results.ts";
+
+/** Who calls. Made by the transport, never by the call's own arguments. */
+export interface Caller {
+  agentId: string;
+  /** 0 for a host's own call; composite steps, jobs and sandboxed scripts count up. */
+  depth: number;
+  /** `clientInfo.name` of the host, lower case, or "cli", "library", "schedule". */
+  client: string;
+  /** Id of the bearer token, where one was used. */
+  token?: string;
+  transport: "stdio" | "http" | "sse" | "library" | "cli" | "schedule";
+  sessionId: string;
+}
+
+export interface Progress {
+  progress: number;
+  total?: number;
+  message?: string;
+}
+
+/** What a tool may see. Only add what a tool under tools/ uses. */
+export interface ToolContext {
+  caller: Caller;
+  callId: string;
+  signal: AbortSignal;
+  clock: Clock;
+  log: Logger;
+  /** Absolute real path of the folder file tools work in. Throws `workspace_unsafe` where none may be written. */
+  workspace(access: "read" | "write"): Promise<string>;
+  /** Absolute path of the folder that holds the caller's MEMORY.md and memory/. */
+  memoryRoot(): Promise<string>;
+  /** The state directory (`~/.camelagi`), for stores, locks and journals. */
+  home: string;
+  results: ResultStore;
+  progress(update: Progress): void;
+}

@@ -1,0 +1,66 @@
+import type { z } from "zod";
+import type { ToolContext } from "./context.ts";
+
+/**
+ * What a call does to the world, at its strongest. Policy decides on this and never on a tool's name.
+ * `read` looks; `write` changes the user's files; `exec` runs a program; `network` talks to a host;
+ * `schedule` makes something happen later; `extend` adds a tool.
+ */
+export type Effect = "read" | "write" | "exec" | "network" | "schedule" | "extend";
+
+export type Tier = "core" | "extended" | "full";
+
+/** A file the call would read or write. `path` is absolute, lexically resolved; access checks containment. */
+export interface TouchedPath {
+  path: string;
+  access: "read" | "write" | "delete";
+}
+
+/** A program the call would start: already argv, never a string for a shell. */
+export interface TouchedCommand {
+  argv: readonly string[];
+}
+
+export interface Touches {
+  paths?: readonly TouchedPath[];
+  commands?: readonly TouchedCommand[];
+  urls?: readonly string[];
+}
+
+/** `text` and `structured` are each complete on their own: hosts show the model only one of them. */
+export interface ToolOutput {
+  text: string;
+  structured?: Record<string, unknown>;
+}
+
+export interface ToolDef<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodObject | undefined = z.ZodObject | undefined,
+> {
+  name: string;
+  title: string;
+  description: string;
+  tier: Tier;
+  /** Parameters. Optional ones are `.nullable().optional()`, because some hosts send null for "not given". */
+  schema: Input;
+  /** Shape of `structured`; with it every success carries `structured`. */
+  output?: Output;
+  effect: Effect;
+  /** The same call twice leaves the world as once; only then may anything be retried. */
+  idempotent?: boolean;
+  /** True where a write may remove or replace what was there. Defaults to true for every effect but `read`. */
+  destructive?: boolean;
+  /** The effect of this very input where it is weaker than `effect` (an action that only lists). */
+  effectOf?(input: z.output<Input>): Effect;
+  /** What this call would touch, from the parsed input alone; policy and approval judge it before `execute`. */
+  touches?(input: z.output<Input>, context: ToolContext): Touches | Promise<Touches>;
+  execute(input: z.output<Input>, context: ToolContext): Promise<string | ToolOutput>;
+}
+
+/** Types the handlers from the schema; returns its argument. */
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject | undefined = undefined>(
+  tool: ToolDef<Input, Output>,
+): ToolDef {
+  // The list of tools is heterogeneous; each one's own input type is only needed where it is defined.
+  return tool as unknown as ToolDef;
+}
