@@ -1,0 +1,275 @@
+import type { Config, PolicyConfig, Rule, ScopeMatch } from "../config.ts";
+import { matchesName } from "../shared/glob.ts";
+import type { Caller } from "../tools/context.ts";
+import type { Effect } from "../tools/tool.ts";
+
+/**
+ * One decision for a call: allow, ask or deny, with the rule that made it and how to change it.
+ *
+ * Policy is a list of layers: the user's file, the workspace's file, the flags, and every scope of theirs that
+ * matches the caller. Each layer decides on its own and the strictest answer wins, so adding a layer can never
+ * widen what is allowed: that holds by construction, not by merging with care.
+ */
+export type Decision = "allow" | "ask" | "deny";
+
+const STRICTNESS: Record<Decision, number> = { allow: 0, ask: 1, deny: 2 };
+
+export interface PolicyLayer {
+  /** File (and scope) the layer comes from; shown by `policy explain`. */
+  source: string;
+  policy: PolicyConfig;
+}
+
+/** What is known about a call before it runs. */
+export interface Facts {
+  tool: string;
+  effect: Effect;
+  /** Every spelling of each touched path: absolute, real, and relative to the workspace. */
+  paths: readonly { spellings: readonly string[]; access: "read" | "write" | "delete" }[];
+  commands: readonly string[];
+}
+
+export interface Verdict {
+  decision: Decision;
+  /** The rule that decided, in words. */
+  rule: string;
+  source: string;
+  /** What the user would edit to change it. */
+  change: string;
+}
+
+/** Which rules fire; passed in so that glob code loads only when a call touches something. */
+export type RuleMatcher = (rule: Rule, facts: Facts) => boolean;
+export type PathMatcher = (pattern: string, path: string) => boolean;
+
+/** Never touched by any tool. The home folder of the product itself is added by the composition root. */
+export const FORBIDDEN_PATHS: readonly string[] = [
+  "/etc",
+  "/proc",
+  "/sys",
+  "/dev",
+  "/boot",
+  "~/.ssh",
+  "~/.gnupg",
+  "~/.aws",
+  "~/.kube",
+  "~/.config/gcloud",
+];
+
+/** Never written: changing them makes other programs run code, or loosens this policy. */
+export const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
+
+export const SENSITIVE_FILES: readonly string[] = [
+  "**/.env",
+  "**/.env.*",
+  "**/*.pem",
+  "**/*.p12",
+  "**/*.pfx",
+  "**/*.key",
+  "**/*.keystore",
+  "**/id_rsa*",
+  "**/id_dsa*",
+  "**/id_ecdsa*",
+  "**/id_ed25519*",
+  "**/.ssh",
+  "**/.gnupg",
+  "**/.aws",
+  "**/.netrc",
+  "**/.pgpass",
+  "**/.git-credentials",
+  "**/.npmrc",
+  "**/.pypirc",
+  "**/.docker/config.json",
+  "**/.kube/config",
+  "**/credentials.json",
+  "**/service-account*.json",
+];
+
+/** Examples and templates hold no secrets; refusing them would only annoy. */
+const NOT_SENSITIVE: readonly string[] = ["**/.env.example", "**/.env.sample", "**/.env.template"];
+
+/** The layers in force for a caller: each source, then each of its scopes that matches. */
+export function layersFor(
+  sources: readonly { source: string; config: Config }[],
+  caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
+): PolicyLayer[] {
+  return sources.flatMap(({ source, config }) => [
+    { source, policy: config },
+    ...config.scopes
+      .map((scope, index) => ({ source: `${source} (scopes[${index}])`, policy: scope, match: scope.match }))
+      .filter(({ match }) => scopeMatches(match, caller)),
+  ]);
+}
+
+export function scopeMatches(
+  match: ScopeMatch,
+  caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
+): boolean {
+  if (match.agent !== undefined && !matchesName(match.agent, caller.agentId)) return false;
+  if (match.client !== undefined && !matchesName(match.client, caller.client)) return false;
+  if (match.token !== undefined && !matchesName(match.token, caller.token ?? "")) return false;
+  return match.depth === undefined || caller.depth >= match.depth;
+}
+
+/** Whether the caller could ever use the tool; one it never may is not even listed to it. */
+export function isListed(tool: string, effect: Effect, layers: readonly PolicyLayer[]): boolean {
+  return layers.every((layer) => {
+    const verdict = byName(layer, tool) ?? byAutonomy(layer, effect);
+    if (verdict?.decision === "deny") return false;
+    return !layer.policy.rules.some(
+      (rule) =>
+        rule.decision === "deny" &&
+        rule.path === undefined &&
+        rule.command === undefined &&
+        matchesName(rule.tool, tool),
+    );
+  });
+}
+
+export function decide(
+  layers: readonly PolicyLayer[],
+  facts: Facts,
+  builtin: { forbidden: readonly string[] },
+  matchRule: RuleMatcher,
+  matchPath: PathMatcher,
+): Verdict {
+  let strictest: Verdict = {
+    decision: "allow",
+    rule: "no rule refuses it",
+    source: layers[0]?.source ?? "built-in defaults",
+    change: "Add a rule or deny the tool to refuse it.",
+  };
+  for (const layer of layers) {
+    const verdict = decideInLayer(layer, facts, builtin, matchRule, matchPath);
+    if (STRICTNESS[verdict.decision] > STRICTNESS[strictest.decision]) strictest = verdict;
+    if (strictest.decision === "deny") return strictest;
+  }
+  return strictest;
+}
+
+function decideInLayer(
+  layer: PolicyLayer,
+  facts: Facts,
+  builtin: { forbidden: readonly string[] },
+  matchRule: RuleMatcher,
+  matchPath: PathMatcher,
+): Verdict {
+  const refused = byName(layer, facts.tool) ?? byPath(layer, facts, builtin, matchPath);
+  if (refused !== undefined) return refused;
+  const matching = layer.policy.rules
+    .map((rule, index) => ({ rule, index }))
+    .filter(({ rule }) => matchRule(rule, facts));
+  for (const decision of ["deny", "ask"] as const) {
+    const hit = matching.find(({ rule }) => rule.decision === decision);
+    if (hit !== undefined) return ruleVerdict(layer, hit.rule, hit.index);
+  }
+  const autonomy = byAutonomy(layer, facts.effect);
+  // An allow rule answers the question that `supervised` would ask; it never lifts a refusal.
+  const allowed = matching.find(({ rule }) => rule.decision === "allow");
+  if (autonomy?.decision === "ask" && allowed !== undefined)
+    return ruleVerdict(layer, allowed.rule, allowed.index);
+  return (
+    autonomy ?? {
+      decision: "allow",
+      rule: "no rule refuses it",
+      source: layer.source,
+      change: "Add a rule to refuse it.",
+    }
+  );
+}
+
+function ruleVerdict(layer: PolicyLayer, rule: Rule, index: number): Verdict {
+  const about = [rule.tool, rule.path, rule.command].filter((part) => part !== undefined).join(" ");
+  return {
+    decision: rule.decision,
+    rule: `rules[${index}] ${rule.decision} ${about}${rule.reason === undefined ? "" : `: ${rule.reason}`}`,
+    source: layer.source,
+    change: `Edit rules[${index}] in ${layer.source}.`,
+  };
+}
+
+function byName(layer: PolicyLayer, tool: string): Verdict | undefined {
+  const { allow, deny } = layer.policy.tools;
+  const denied = deny.find((pattern) => matchesName(pattern, tool));
+  if (denied !== undefined) {
+    return {
+      decision: "deny",
+      rule: `tools.deny has "${denied}"`,
+      source: layer.source,
+      change: `Remove "${denied}" from tools.deny in ${layer.source}.`,
+    };
+  }
+  if (allow.length > 0 && !allow.some((pattern) => matchesName(pattern, tool))) {
+    return {
+      decision: "deny",
+      rule: `tools.allow doesn't name "${tool}"`,
+      source: layer.source,
+      change: `Add "${tool}" to tools.allow in ${layer.source}.`,
+    };
+  }
+  return undefined;
+}
+
+function byAutonomy(layer: PolicyLayer, effect: Effect): Verdict | undefined {
+  const { level } = layer.policy.autonomy;
+  if (effect === "read" || level === "full") return undefined;
+  return {
+    decision: level === "readonly" ? "deny" : "ask",
+    rule: `autonomy.level is ${level} and the call's effect is ${effect}`,
+    source: layer.source,
+    change:
+      level === "readonly"
+        ? `Set autonomy.level to supervised or full in ${layer.source}.`
+        : `Set autonomy.level to full, or add an allow rule, in ${layer.source}.`,
+  };
+}
+
+function byPath(
+  layer: PolicyLayer,
+  facts: Facts,
+  builtin: { forbidden: readonly string[] },
+  matchPath: PathMatcher,
+): Verdict | undefined {
+  const { autonomy } = layer.policy;
+  const sensitive = [...autonomy.sensitiveFiles, ...(autonomy.allowSensitiveFiles ? [] : SENSITIVE_FILES)];
+  for (const { spellings, access } of facts.paths) {
+    const hit = (patterns: readonly string[]): string | undefined =>
+      patterns.find((pattern) => spellings.some((path) => matchPath(pattern, path)));
+    const shown = spellings.at(-1) ?? "";
+    const forbidden = hit([...autonomy.forbiddenPaths, ...builtin.forbidden]);
+    if (forbidden !== undefined) {
+      return {
+        decision: "deny",
+        rule: `"${shown}" is under the forbidden path "${forbidden}"`,
+        source: layer.source,
+        change: autonomy.forbiddenPaths.includes(forbidden)
+          ? `Remove it from autonomy.forbiddenPaths in ${layer.source}.`
+          : "It is built in and can't be changed.",
+      };
+    }
+    const guarded = access === "read" ? undefined : hit(PROTECTED_FROM_WRITING);
+    if (guarded !== undefined) {
+      return {
+        decision: "deny",
+        rule: `"${shown}" matches "${guarded}", which no tool may write`,
+        source: "built-in defaults",
+        change: "It is built in and can't be changed.",
+      };
+    }
+    const secret = hit(sensitive);
+    if (
+      secret !== undefined &&
+      (autonomy.sensitiveFiles.includes(secret) || hit(NOT_SENSITIVE) === undefined)
+    ) {
+      return {
+        decision: "deny",
+        rule: `"${shown}" matches the sensitive file pattern "${secret}"`,
+        source: layer.source,
+        change: autonomy.sensitiveFiles.includes(secret)
+          ? `Remove it from autonomy.sensitiveFiles in ${layer.source}.`
+          : "Set autonomy.allowSensitiveFiles: true in your own config file.",
+      };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,44 @@
+const cache = new Map<string, RegExp>();
+
+/** Matches a plain name (a tool, an agent, a client) with `*` and `?` only. Path globs are picomatch's job. */
+export function matchesName(pattern: string, name: string): boolean {
+  let compiled = cache.get(pattern);
+  if (compiled === undefined) {
+    const source = pattern
+      .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+      .replaceAll(/\*+/g, ".*")
+      .replaceAll("?", ".");
+    compiled = new RegExp(`^${source}$`, "su");
+    // Patterns come from config files; the bound only guards against a caller that invents endless ones.
+    if (cache.size > 2000) cache.clear();
+    cache.set(pattern, compiled);
+  }
+  return compiled.test(name);
+}
+
+/** The candidate nearest to `word` by edit distance, if it is near enough to be a slip of the finger. */
+export function closest(word: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(substitution, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}
