@@ -1,0 +1,106 @@
+import { z } from "zod";
+import type { LoadedConfig } from "../config-load.ts";
+import type { Call, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
+import { compose } from "../pipeline/compose.ts";
+import { isListed, layersFor } from "../pipeline/policy.ts";
+import { CamelError } from "../shared/errors.ts";
+import { closest } from "../shared/glob.ts";
+import type { Caller, ToolContext } from "../tools/context.ts";
+import type { ToolDef } from "../tools/tool.ts";
+
+/** The one door: whatever executes anything, calls `call`. */
+export interface Dispatcher {
+  /** The tools this caller may use. */
+  list(caller: Caller): ToolDef[];
+  /** Never throws: errors are results. */
+  call(call: Call): Promise<ToolResult>;
+  /** Resolves a call up to the point where policy would judge it; throws what would refuse it before that. */
+  resolve(call: Call): Promise<ResolvedCall>;
+}
+
+export interface DispatcherOptions {
+  tools: () => readonly ToolDef[];
+  config: () => LoadedConfig;
+  /** Around every call, resolvable or not. Outermost first. */
+  outer: readonly Middleware<Call>[];
+  /** Around calls whose tool and input are known. Outermost first. */
+  inner: readonly Middleware[];
+  contextFor(call: Call): ToolContext;
+}
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const list = (caller: Caller): ToolDef[] => {
+    const layers = layersFor(options.config().layers, caller);
+    return options.tools().filter((tool) => isListed(tool.name, weakestEffect(tool), layers));
+  };
+
+  const find = (call: Call): ToolDef => {
+    const { prefix } = options.config().settings.tools;
+    const wanted =
+      prefix !== undefined && call.name.startsWith(prefix) ? call.name.slice(prefix.length) : call.name;
+    const tool = options.tools().find((one) => one.name === wanted || one.name === call.name);
+    if (tool !== undefined) return tool;
+    const names = list(call.caller).map((one) => one.name);
+    const guess = closest(call.name, names);
+    throw new CamelError("unknown_tool", `There is no tool "${call.name.slice(0, 100)}".`, {
+      next: guess === undefined ? `Available: ${names.join(", ")}.` : `Did you mean "${guess}"?`,
+    });
+  };
+
+  const resolve = async (call: Call): Promise<ResolvedCall> => {
+    const tool = find(call);
+    const input = parseInput(tool, call.args);
+    const context = options.contextFor(call);
+    return {
+      ...call,
+      tool,
+      input,
+      effect: tool.effectOf?.(input) ?? tool.effect,
+      touches: (await tool.touches?.(input, context)) ?? {},
+      context,
+    };
+  };
+
+  const inner = compose(options.inner, execute);
+  const whole = compose(options.outer, async (call) => inner(await resolve(call)));
+  return { list, resolve, call: whole };
+}
+
+async function execute(call: ResolvedCall): Promise<ToolResult> {
+  const output = await call.tool.execute(call.input, call.context);
+  return typeof output === "string" ? { text: output } : output;
+}
+
+/** A tool with an action that only reads stays listed where writing is refused. */
+function weakestEffect(tool: ToolDef): ToolDef["effect"] {
+  return tool.effectOf === undefined ? tool.effect : "read";
+}
+
+/** Unknown arguments are ignored: some hosts add one of their own to every call. */
+function parseInput(tool: ToolDef, args: unknown): Record<string, unknown> {
+  const parsed = tool.schema.safeParse(args ?? {});
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(
+    (issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`,
+  );
+  const given = typeof args === "object" && args !== null ? Object.keys(args) : [];
+  const known = Object.keys(tool.schema.shape);
+  const strange = given
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const guess = closest(key, known);
+      return guess === undefined ? `"${key}" is unknown` : `"${key}" is unknown, did you mean "${guess}"?`;
+    });
+  throw new CamelError("invalid_input", `${tool.name}: ${[...problems, ...strange].join("; ")}.`, {
+    next: `Parameters: ${describeParameters(tool.schema)}. Correct the call and repeat it.`,
+    details: {
+      issues: parsed.error.issues.map((issue) => ({ path: issue.path.map(String), message: issue.message })),
+    },
+  });
+}
+
+function describeParameters(schema: z.ZodObject): string {
+  return Object.entries(schema.shape)
+    .map(([name, type]) => `${name}${z.safeParse(type, undefined).success ? " (optional)" : ""}`)
+    .join(", ");
+}

@@ -1,0 +1,209 @@
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+  type Tool,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { newId } from "../shared/ids.ts";
+import type { Caller } from "../tools/context.ts";
+import type { ToolDef } from "../tools/tool.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import type { MemoryResources } from "./resources.ts";
+
+export interface McpOptions {
+  version: string;
+  dispatcher: Dispatcher;
+  resources: MemoryResources;
+  prefix: () => string | undefined;
+  /** Refreshes the config if its files changed; awaited before anything is listed or called. */
+  ready: () => Promise<void>;
+}
+
+/** Who is at the other end, as far as the transport knows; the client's name is filled in from the protocol. */
+export type Peer = Omit<Caller, "client" | "depth"> & { client?: string };
+
+export const INSTRUCTIONS =
+  "Files, memory, schedules and tools under one policy. If a result says denied_by_policy, don't look for a way round it: tell the user.";
+
+const PAGE = 100;
+const DEFAULT_AGENT_ROOTS_MS = 2_000;
+
+/**
+ * MCP on one side, the dispatcher on the other: the protocol knows no tool, a tool knows no protocol. Cheap and
+ * without side effects, because the modern era makes one instance a request and hosts probe with throw-away ones.
+ */
+export function createMcpServer(options: McpOptions, peer: Peer): Server {
+  const { dispatcher, resources } = options;
+  const server = new Server(
+    { name: "camel-mcp", title: "camel-mcp", version: options.version },
+    {
+      capabilities: { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } },
+      instructions: INSTRUCTIONS,
+    },
+  );
+  const callerOf = (context: ServerContext): Caller => ({
+    ...peer,
+    client: peer.client ?? clientName(server, context),
+    depth: 0,
+    sessionId: context.sessionId ?? peer.sessionId,
+  });
+
+  let askedRoots: Promise<readonly string[]> | undefined;
+  const roots = (): Promise<readonly string[]> => (askedRoots ??= listRoots(server));
+
+  server.setRequestHandler("tools/list", async (request, context) => {
+    await options.ready();
+    const tools = dispatcher.list(callerOf(context));
+    const prefix = options.prefix() ?? "";
+    return { ...page(tools, request.params?.cursor, (tool) => describeTool(tool, prefix), "tools") };
+  });
+
+  server.setRequestHandler("tools/call", async (request, context) => {
+    await options.ready();
+    const { progressToken } = context.mcpReq._meta ?? {};
+    const result = await dispatcher.call({
+      id: newId("call"),
+      name: request.params.name,
+      args: request.params.arguments,
+      caller: callerOf(context),
+      signal: context.mcpReq.signal,
+      roots,
+      ...(progressToken === undefined
+        ? {}
+        : {
+            progress: (update) => {
+              void context.mcpReq
+                .notify({ method: "notifications/progress", params: { progressToken, ...update } })
+                .catch(() => {});
+            },
+          }),
+    });
+    return {
+      content: [{ type: "text", text: result.text }],
+      ...(result.structured === undefined ? {} : { structuredContent: result.structured }),
+      ...(result.isError === true ? { isError: true } : {}),
+    };
+  });
+
+  server.setRequestHandler("resources/list", async (request, context) => {
+    await options.ready();
+    const found = await resources.list(callerOf(context), roots);
+    return page(found, request.params?.cursor, (resource) => resource, "resources");
+  });
+  server.setRequestHandler("resources/templates/list", () => ({
+    resourceTemplates: [
+      {
+        uriTemplate: "memory:///{+path}",
+        name: "memory",
+        title: "Memory file",
+        description: "MEMORY.md or memory/…",
+        mimeType: "text/markdown",
+      },
+    ],
+  }));
+  server.setRequestHandler("resources/read", async (request, context) => {
+    await options.ready();
+    const result = await resources.read(request.params.uri, callerOf(context), context.mcpReq.signal, roots);
+    if ("error" in result) {
+      throw new ProtocolError(
+        result.notFound ? ProtocolErrorCode.ResourceNotFound : ProtocolErrorCode.InvalidParams,
+        result.error,
+        { uri: request.params.uri },
+      );
+    }
+    return { contents: [{ uri: request.params.uri, mimeType: "text/markdown", text: result.text }] };
+  });
+
+  // The 2025 eras subscribe a resource at a time; the 2026 era's subscriptions/listen is the SDK's own.
+  const subscriptions = new Map<string, () => void>();
+  server.setRequestHandler("resources/subscribe", async (request, context) => {
+    const { uri } = request.params;
+    if (!subscriptions.has(uri)) {
+      const stop = await resources.watch(uri, callerOf(context), roots, () => {
+        void server.sendResourceUpdated({ uri }).catch(() => {});
+      });
+      subscriptions.set(uri, stop);
+    }
+    return {};
+  });
+  server.setRequestHandler("resources/unsubscribe", (request) => {
+    subscriptions.get(request.params.uri)?.();
+    subscriptions.delete(request.params.uri);
+    return {};
+  });
+  server.onclose = () => {
+    for (const stop of subscriptions.values()) stop();
+    subscriptions.clear();
+  };
+  return server;
+}
+
+function clientName(server: Server, context: ServerContext): string {
+  const envelope: unknown = context.mcpReq.envelope;
+  const key = "io.modelcontextprotocol/clientInfo";
+  const info =
+    typeof envelope === "object" && envelope !== null && key in envelope
+      ? envelope[key as never]
+      : server.getClientVersion();
+  const name = z.object({ name: z.string() }).safeParse(info);
+  return name.success ? name.data.name.toLowerCase().slice(0, 100) : "unknown";
+}
+
+/** The folders a 2025-era client says are open. The 2026 era has no such question. A client may never answer. */
+async function listRoots(server: Server): Promise<readonly string[]> {
+  if (server.getClientCapabilities()?.roots === undefined) return [];
+  try {
+    const { roots } = await server.listRoots(undefined, { timeout: DEFAULT_AGENT_ROOTS_MS });
+    return roots.map((root) => root.uri);
+  } catch {
+    return [];
+  }
+}
+
+const described = new WeakMap<ToolDef, Omit<Tool, "name">>();
+
+/** A tool as hosts see it; every annotation explicit, because hosts decide on missing ones differently. */
+export function describeTool(tool: ToolDef, prefix = ""): Tool {
+  let rest = described.get(tool);
+  if (rest === undefined) {
+    rest = {
+      title: tool.title,
+      description: tool.description,
+      inputSchema: jsonSchema(tool.schema, "input"),
+      ...(tool.output === undefined ? {} : { outputSchema: jsonSchema(tool.output, "output") }),
+      annotations: {
+        title: tool.title,
+        readOnlyHint: tool.effect === "read",
+        destructiveHint: tool.destructive ?? tool.effect !== "read",
+        idempotentHint: tool.idempotent ?? false,
+        openWorldHint: tool.effect === "network" || tool.effect === "exec",
+      },
+    };
+    described.set(tool, rest);
+  }
+  return { name: prefix + tool.name, ...rest };
+}
+
+function jsonSchema(schema: z.ZodObject, io: "input" | "output"): { type: "object"; [key: string]: unknown } {
+  const { $schema: _, additionalProperties: _unused, ...rest } = z.toJSONSchema(schema, { io });
+  // No additionalProperties: a boolean or empty schema makes some hosts drop every tool of the server.
+  return { ...rest, type: "object" };
+}
+
+/** A cursor is the index to go on at; anything else a client sends as one is its mistake. */
+function page<T, U, K extends string>(
+  items: readonly T[],
+  cursor: string | undefined,
+  map: (item: T) => U,
+  key: K,
+): Record<K, U[]> & { nextCursor?: string } {
+  const start = cursor === undefined ? 0 : Number(cursor);
+  if (!Number.isInteger(start) || start < 0 || start > items.length) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `"${cursor}" is not a cursor of this list.`);
+  }
+  const end = start + PAGE;
+  const result = { [key]: items.slice(start, end).map(map) } as Record<K, U[]>;
+  return end < items.length ? { ...result, nextCursor: String(end) } : result;
+}
