@@ -19,6 +19,7 @@ export interface McpOptions {
   prefix: () => string | undefined;
   /** Refreshes the config if its files changed; awaited before anything is listed or called. */
   ready: () => Promise<void>;
+  onClose: () => void;
 }
 
 /** Who is at the other end, as far as the transport knows; the client's name is filled in from the protocol. */
@@ -136,6 +137,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   server.onclose = () => {
     for (const stop of subscriptions.values()) stop();
     subscriptions.clear();
+    options.onClose();
   };
   return server;
 }

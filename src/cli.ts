@@ -1,0 +1,145 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import { CamelError, toCamelError } from "./shared/errors.ts";
+import { closest } from "./shared/glob.ts";
+import { LOG_LEVELS, createLogger, type LogLevel, type Logger } from "./shared/log.ts";
+import { VERSION } from "./shared/version.ts";
+import { isAgentId } from "./shared/ids.ts";
+
+/** argv -> command. The only file that prints errors and exits. */
+const HELP = `camel-mcp ${VERSION}: an MCP server with tools worth trusting, under one policy.
+
+Usage: camel-mcp [command] [flags]
+
+Commands
+  (none)                     serve one host on stdin and stdout; this is what mcp.json starts
+  serve                      serve many hosts over HTTP: /mcp, /sse, /healthz
+  call TOOL JSON|@FILE|-     call a tool from the shell
+  tools list|schema NAME     show the tools and their schemas
+  policy explain TOOL JSON   say what policy would decide, and which line of which file decides
+  token create|list|revoke   bearer tokens for \`serve\`
+  demo                       a short tour against a real server in a throw-away folder
+
+Flags on every command (and their environment names)
+  --workspace DIR    folder that file tools work in        CAMEL_WORKSPACE
+  --memory-root DIR  folder with MEMORY.md and memory/     CAMEL_MEMORY_ROOT
+  --agent ID         whose memory and policy               CAMELAGI_AGENT
+  --config FILE      config file                           CAMEL_CONFIG
+  --home DIR         state directory                       CAMELAGI_HOME
+  --log-level LEVEL  silent, error, warn, info, debug      CAMEL_LOG_LEVEL
+  --json             machine-readable output where a command has any
+  --help, --version
+
+serve: --host ADDRESS, --port NUMBER
+token create: --agent ID [--scope NAME]
+`;
+
+const FLAGS = {
+  workspace: { type: "string" },
+  "memory-root": { type: "string" },
+  agent: { type: "string" },
+  config: { type: "string" },
+  home: { type: "string" },
+  "log-level": { type: "string" },
+  host: { type: "string" },
+  port: { type: "string" },
+  scope: { type: "string" },
+  json: { type: "boolean" },
+  pretty: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "v" },
+} as const;
+
+export interface Flags {
+  workspace?: string;
+  "memory-root"?: string;
+  agent?: string;
+  config?: string;
+  home?: string;
+  host?: string;
+  port?: string;
+  scope?: string;
+  json?: boolean;
+  pretty?: boolean;
+}
+
+/** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
+export interface CommandContext {
+  words: readonly string[];
+  flags: Flags;
+  agentId: string;
+  log: Logger;
+  print(text: string): void;
+}
+
+type Command = (context: CommandContext) => Promise<number>;
+
+// Lazy: the host's start-up path must not pay for HTTP, the client or the demo.
+const COMMANDS: Record<string, () => Promise<Command>> = {
+  serve: async () => (await import("./commands/serve.ts")).serve,
+  call: async () => (await import("./commands/call.ts")).call,
+  tools: async () => (await import("./commands/tools.ts")).tools,
+  policy: async () => (await import("./commands/policy.ts")).policy,
+  token: async () => (await import("./commands/token.ts")).token,
+  demo: async () => (await import("./commands/demo.ts")).demo,
+};
+
+async function main(argv: readonly string[]): Promise<number> {
+  const { values, positionals } = parse(argv);
+  if (values.version === true) return print(`${VERSION}\n`);
+  if (values.help === true || positionals[0] === "help") return print(HELP);
+  const { "log-level": levelFlag, help: _help, version: _version, ...flags } = values;
+  const level = levelFlag ?? process.env["CAMEL_LOG_LEVEL"] ?? "warn";
+  if (!LOG_LEVELS.includes(level as LogLevel))
+    throw usage(`--log-level: "${level}" is not one of ${LOG_LEVELS.join(", ")}.`);
+  const agentId = flags.agent ?? process.env["CAMELAGI_AGENT"] ?? "main";
+  if (!isAgentId(agentId))
+    throw usage(
+      `--agent: "${agentId}" is not an agent id: letters, digits, dot, dash, underscore; at most 64.`,
+    );
+  const context: CommandContext = {
+    words: positionals.slice(1),
+    flags,
+    agentId,
+    log: createLogger(level as LogLevel, (line) => process.stderr.write(line)),
+    print: (text) => void process.stdout.write(text),
+  };
+  const [name] = positionals;
+  if (name === undefined) return (await import("./commands/stdio.ts")).stdio(context);
+  const load = COMMANDS[name];
+  if (load === undefined) {
+    const guess = closest(name, Object.keys(COMMANDS));
+    throw usage(`"${name}" is not a command.${guess === undefined ? "" : ` Did you mean "${guess}"?`}`);
+  }
+  return (await load())(context);
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true });
+  } catch (error) {
+    throw usage(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function usage(message: string): CamelError {
+  return new CamelError("usage", message, { next: "See camel-mcp --help." });
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}
+
+main(process.argv.slice(2)).then(
+  (code) => {
+    // exitCode, not exit(): what is still being written to a pipe must reach its end.
+    process.exitCode = code;
+  },
+  (thrown: unknown) => {
+    const error = toCamelError(thrown);
+    process.stderr.write(`camel-mcp: ${error.message}\n${error.next === undefined ? "" : `${error.next}\n`}`);
+    if (error.code === "internal" && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ""}\n`);
+    process.exitCode = error.code === "usage" ? 2 : 1;
+  },
+);

@@ -1,0 +1,44 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { createCamel } from "../camel.ts";
+import type { CommandContext } from "../cli.ts";
+import { newId } from "../shared/ids.ts";
+import type { Call } from "../pipeline/call.ts";
+import { camelOptions, usageError } from "./options.ts";
+
+/** Through the same dispatcher and policy as a host's call. Exit 0 for a result, 1 for an error. */
+export async function call(context: CommandContext): Promise<number> {
+  const request = await callFromWords(context);
+  const camel = await createCamel(camelOptions(context));
+  const result = await camel.dispatcher.call(request);
+  await camel.close();
+  context.print(`${context.flags.json === true ? JSON.stringify(result, null, 2) : result.text}\n`);
+  return result.isError === true ? 1 : 0;
+}
+
+/** `TOOL JSON`, `TOOL @file` or `TOOL -` (stdin). */
+export async function callFromWords({ words, agentId }: CommandContext): Promise<Call> {
+  const [name, given = "{}"] = words;
+  if (name === undefined) throw usageError("Which tool? Give its name and its arguments as JSON.");
+  const source =
+    given === "-"
+      ? await text(process.stdin)
+      : given.startsWith("@")
+        ? await readFile(given.slice(1), "utf8")
+        : given;
+  let args: unknown;
+  try {
+    args = JSON.parse(source);
+  } catch (error) {
+    throw usageError(
+      `The arguments are not JSON: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+  return {
+    id: newId("call"),
+    name,
+    args,
+    caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
+    signal: new AbortController().signal,
+  };
+}

@@ -1,0 +1,20 @@
+import { createCamel } from "../camel.ts";
+import type { CommandContext } from "../cli.ts";
+import { callFromWords } from "./call.ts";
+import { camelOptions, usageError } from "./options.ts";
+
+/** Says what would happen to a call and who decides it, without making it. Exit 0 allow, 3 ask, 4 deny. */
+export async function policy(context: CommandContext): Promise<number> {
+  const [action, ...rest] = context.words;
+  if (action !== "explain") throw usageError("policy: the only action is explain TOOL JSON.");
+  const camel = await createCamel(camelOptions(context));
+  const call = await callFromWords({ ...context, words: rest });
+  const verdict = await camel.explain(call);
+  const { warnings } = camel.config();
+  context.print(
+    context.flags.json === true
+      ? `${JSON.stringify({ tool: call.name, agent: call.caller.agentId, ...verdict, warnings }, null, 2)}\n`
+      : `${verdict.decision}: ${verdict.rule}\ndecided by: ${verdict.source}\nto change it: ${verdict.change}\n${warnings.map((one) => `note: ${one}\n`).join("")}`,
+  );
+  return { allow: 0, ask: 3, deny: 4 }[verdict.decision];
+}

@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import { createCamel } from "../camel.ts";
+import type { CommandContext } from "../cli.ts";
+import { systemClock } from "../shared/clock.ts";
+import { CamelError } from "../shared/errors.ts";
+import { createFileTokens } from "../stores/tokens.ts";
+import { camelOptions, usageError } from "./options.ts";
+
+export async function token(context: CommandContext): Promise<number> {
+  const { flags, print, words } = context;
+  const [action = "list", id] = words;
+  const camel = await createCamel(camelOptions(context));
+  const store = createFileTokens({ path: join(camel.home, "tokens.json"), clock: systemClock });
+  switch (action) {
+    case "create": {
+      const { record, secret } = await store.create(context.agentId, flags.scope);
+      print(
+        flags.json === true
+          ? `${JSON.stringify({ id: record.id, agent: record.agent, token: secret })}\n`
+          : `${secret}\n\nToken ${record.id} for agent ${record.agent}. It is shown only this once; send it as "Authorization: Bearer …".\n`,
+      );
+      return 0;
+    }
+    case "list": {
+      const tokens = (await store.list()).map(({ hash: _hash, ...rest }) => rest);
+      print(
+        flags.json === true
+          ? `${JSON.stringify(tokens, null, 2)}\n`
+          : tokens
+              .map(
+                (one) =>
+                  `${one.id}  ${one.agent.padEnd(16)} ${one.created}  ${one.revoked === undefined ? "active" : `revoked ${one.revoked}`}\n`,
+              )
+              .join("") || "No tokens.\n",
+      );
+      return 0;
+    }
+    case "revoke":
+      if (id === undefined) throw usageError("token revoke: which one? Give its id (see token list).");
+      if (!(await store.revoke(id))) {
+        throw new CamelError("not_found", `There is no active token "${id}".`, {
+          next: "See camel-mcp token list.",
+        });
+      }
+      print(`Revoked ${id}.\n`);
+      return 0;
+    default:
+      throw usageError(`token: "${action}" is not an action. Use create, list or revoke.`);
+  }
+}

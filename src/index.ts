@@ -1,0 +1,17 @@
+/** The public API of the library. The client has its own entry, `camel-mcp/client`. */
+export { createCamel, type Camel, type CamelOptions } from "./camel.ts";
+export { configJsonSchema } from "./config.ts";
+export { CamelError, ERROR_CODES, type ErrorCode } from "./shared/errors.ts";
+export { VERSION } from "./shared/version.ts";
+export type { Call, ToolResult } from "./pipeline/call.ts";
+export type { Caller, ToolContext } from "./tools/context.ts";
+export { builtinTools } from "./tools/index.ts";
+export {
+  defineTool,
+  type Effect,
+  type Tier,
+  type ToolDef,
+  type ToolOutput,
+  type Touches,
+} from "./tools/tool.ts";
+export { listToolDefs } from "./server/list-tool-defs.ts";

@@ -1,0 +1,75 @@
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Readable, Writable } from "node:stream";
+import type { Camel } from "../camel.ts";
+import { createMcpServer } from "../server/mcp.ts";
+import { newId } from "../shared/ids.ts";
+import type { Logger } from "../shared/log.ts";
+import { createLineGuard } from "./line-guard.ts";
+
+/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
+const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+
+export interface StdioOptions {
+  camel: Camel;
+  version: string;
+  agentId: string;
+  stdin: Readable;
+  stdout: Writable;
+  log: Logger;
+}
+
+/** Serves one host on stdin and stdout. Resolves when the host has gone (end of stdin) or `stop` was called. */
+export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop(): Promise<void> } {
+  const { camel, log, stdin, stdout } = options;
+  const sessionId = newId("ses");
+  const servers = new Set<ReturnType<typeof createMcpServer>>();
+  const guard = createLineGuard({
+    maxBytes: MAX_MESSAGE_BYTES,
+    refuse(code, message) {
+      log.warn(message);
+      stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
+    },
+  });
+  const handle = serveStdio(
+    () => {
+      const server = createMcpServer(
+        {
+          version: options.version,
+          dispatcher: camel.dispatcher,
+          resources: camel.resources,
+          prefix: () => camel.config().settings.tools.prefix,
+          ready: () => camel.refresh(),
+          onClose: () => servers.delete(server),
+        },
+        { agentId: options.agentId, transport: "stdio", sessionId },
+      );
+      servers.add(server);
+      return server;
+    },
+    {
+      transport: new StdioServerTransport(guard, stdout),
+      onerror: (error) => log.debug(`stdio: ${error.message}`),
+    },
+  );
+  const stopListening = camel.onToolsChanged(() => {
+    for (const server of servers) void server.sendToolListChanged().catch(() => {});
+  });
+
+  let finish = (): void => {};
+  const ended = new Promise<void>((resolve) => (finish = resolve));
+  // All three: hosts end a server by closing the pipe, and a pipe can break instead of ending.
+  stdin.once("end", finish);
+  stdin.once("close", finish);
+  stdin.once("error", finish);
+  stdout.once("error", finish);
+  stdin.pipe(guard);
+
+  const stop = async (): Promise<void> => {
+    finish();
+    stopListening();
+    stdin.unpipe(guard);
+    await handle.close();
+    await camel.close();
+  };
+  return { done: ended.then(stop), stop };
+}
