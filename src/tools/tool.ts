@@ -62,5 +62,5 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   tool: ToolDef<Input, Output>,
 ): ToolDef {
   // The list of tools is heterogeneous; each one's own input type is only needed where it is defined.
-  return tool as unknown as ToolDef;
+  return tool;
 }

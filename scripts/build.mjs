@@ -1,0 +1,149 @@
+/**
+ * Builds dist/: the CLI (one file for the start-up path, lazy chunks for the rest), the library entries, their
+ * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
+ * nobody ever runs half a build.
+ */
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { rolldown } from "rolldown";
+import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
+import { bundledPackages } from "./build-packages.mjs";
+import { renderNotices, renderSbom } from "./build-notices.mjs";
+import { emitTypes } from "./build-types.mjs";
+import { withLock } from "./lock.mjs";
+import { sourceStamp, STAMP_FILE } from "./stamp.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+export async function buildAll() {
+  const stamp = sourceStamp(root);
+  const out = join(root, `dist-${process.pid}`);
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out);
+  try {
+    const modules = new Set();
+    const validator = await bundle(out, modules, validatorBundle());
+    await bundle(out, modules, cliBundle(validator));
+    await bundle(out, modules, libraryBundle(validator));
+    chmodSync(join(out, "cli.js"), 0o755);
+
+    emitTypes(root, out);
+
+    const packages = bundledPackages(root, modules);
+    const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    writeFileSync(join(out, "THIRD_PARTY_NOTICES.txt"), renderNotices(packages));
+    writeFileSync(join(out, "sbom.json"), renderSbom(root, manifest, packages));
+
+    const schema = join(root, "docs", "config.schema.json");
+    if (existsSync(schema)) cpSync(schema, join(out, "config.schema.json"));
+    writeFileSync(join(out, STAMP_FILE), stamp);
+    swap(out);
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+}
+
+const shared = {
+  cwd: root,
+  platform: "node",
+  // The published code targets the oldest Node of `engines`; types are checked by tsc, not here.
+  transform: { target: "node20.19" },
+  onLog(level, log, handler) {
+    // A cycle inside a dependency is that dependency's business.
+    if (log.code === "CIRCULAR_DEPENDENCY" && log.message.includes("node_modules")) return;
+    // Anything else unexpected (an unresolved import becomes a crash at the user's) stops the build.
+    handler(level === "warn" ? "error" : level, log);
+  },
+};
+
+const output = {
+  format: "esm",
+  sourcemap: true,
+  chunkFileNames: "chunks/[name]-[hash].js",
+  entryFileNames: "[name].js",
+  // Stack traces in bug reports name our own functions.
+  keepNames: true,
+};
+
+/** zod is bundled here: one file less to find and read at each start, and nobody hands the CLI zod objects. */
+function cliBundle(validator) {
+  return {
+    input: {
+      ...shared,
+      input: { cli: "src/cli.ts" },
+      external: process.env.ZODX ? [/^zod($|\/)/] : [],
+      plugins: [lazyValidator(validator)],
+    },
+    output: {
+      ...output,
+      minify: process.env.MINIFY === "1",
+      codeSplitting: {
+        groups: [
+          { name: "start", tags: ["$initial"] },
+          { name: "start", test: /rolldown.runtime/ },
+        ],
+      },
+    },
+  };
+}
+
+/** zod stays outside here: users pass schemas made with their own copy, and must meet the same one. */
+function libraryBundle(validator) {
+  return {
+    input: {
+      ...shared,
+      input: { index: "src/index.ts", client: "src/client/index.ts" },
+      external: [/^zod($|\/)/],
+      plugins: [lazyValidator(validator)],
+    },
+    output,
+  };
+}
+
+/** CommonJS, because `require` is the only way to load a file synchronously; see build-lazy-validator.mjs. */
+function validatorBundle() {
+  return {
+    input: { ...shared, input: { validator: VALIDATOR_SOURCE } },
+    // A CommonJS file has no dynamic chunks and nobody debugs Ajv here: no source map.
+    output: { ...output, format: "cjs", entryFileNames: VALIDATOR_CHUNK, sourcemap: false },
+  };
+}
+
+/** Writes one bundle, adds the modules in it to `modules`, and returns the code of its first entry. */
+async function bundle(out, modules, { input, output }) {
+  const build = await rolldown(input);
+  try {
+    const result = await build.write({ ...output, dir: out });
+    for (const chunk of result.output) {
+      if (chunk.type !== "chunk") continue;
+      for (const [id, module] of Object.entries(chunk.modules)) {
+        if (module.renderedLength > 0) modules.add(id);
+      }
+    }
+    return result.output[0].code;
+  } finally {
+    await build.close();
+  }
+}
+
+function swap(out) {
+  const dist = join(root, "dist");
+  const old = join(root, `${basename(out)}.old`);
+  if (existsSync(dist)) renameSync(dist, old);
+  renameSync(out, dist);
+  rmSync(old, { recursive: true, force: true });
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  await withLock(root, "ensure", buildAll);
+}
