@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from "node:util";
+// Static on purpose: this is the start-up path of every host, and one file loads faster than several.
+import { stdio } from "./commands/stdio.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
 import { closest } from "./shared/glob.ts";
 import { LOG_LEVELS, createLogger, type LogLevel, type Logger } from "./shared/log.ts";
@@ -105,7 +107,7 @@ async function main(argv: readonly string[]): Promise<number> {
     print: (text) => void process.stdout.write(text),
   };
   const [name] = positionals;
-  if (name === undefined) return (await import("./commands/stdio.ts")).stdio(context);
+  if (name === undefined) return stdio(context);
   const load = COMMANDS[name];
   if (load === undefined) {
     const guess = closest(name, Object.keys(COMMANDS));
