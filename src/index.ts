@@ -15,3 +15,6 @@ export {
   type Touches,
 } from "./tools/tool.ts";
 export { listToolDefs } from "./server/list-tool-defs.ts";
+export { serveOnHttp, type HttpOptions, type HttpServer } from "./transport/http.ts";
+export { serveOnStdio, type StdioOptions } from "./transport/stdio.ts";
+export { createFileTokens, type TokenStore } from "./stores/tokens.ts";

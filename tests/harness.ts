@@ -1,0 +1,202 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client as ModernClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { onTestFinished } from "vitest";
+import { createCamel, type Camel, type CamelOptions } from "../src/camel.ts";
+import type { Call, ToolResult } from "../src/pipeline/call.ts";
+import { systemClock } from "../src/shared/clock.ts";
+import { newId } from "../src/shared/ids.ts";
+import { silentLogger } from "../src/shared/log.ts";
+import { createFileTokens } from "../src/stores/tokens.ts";
+import { serveOnHttp, type HttpServer } from "../src/transport/http.ts";
+
+export const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+
+export interface Sandbox {
+  home: string;
+  workspace: string;
+  /** Writes a file below the sandbox (`workspace/a.txt`, `home/config.yaml`) and returns its path. */
+  write(path: string, content: string | Uint8Array): Promise<string>;
+}
+
+/** A throw-away home and workspace; removed when the test ends. */
+export async function sandbox(files: Record<string, string | Uint8Array> = {}): Promise<Sandbox> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), "camel-test-")));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const write = async (path: string, content: string | Uint8Array): Promise<string> => {
+    const full = join(root, path);
+    await mkdir(dirname(full), { recursive: true });
+    await writeFile(full, content);
+    return full;
+  };
+  await mkdir(join(root, "home"));
+  await mkdir(join(root, "workspace"));
+  for (const [path, content] of Object.entries(files)) await write(path, content);
+  return { home: join(root, "home"), workspace: join(root, "workspace"), write };
+}
+
+/** The whole product in this process, without a transport. */
+export async function startCamel(box: Sandbox, options: CamelOptions = {}): Promise<Camel> {
+  const camel = await createCamel({
+    home: box.home,
+    workspace: box.workspace,
+    env: {},
+    cwd: box.workspace,
+    ...options,
+  });
+  onTestFinished(() => camel.close());
+  return camel;
+}
+
+export function callOf(name: string, args: unknown, over: Partial<Call["caller"]> = {}): Call {
+  return {
+    id: newId("call"),
+    name,
+    args,
+    caller: {
+      agentId: "main",
+      depth: 0,
+      client: "test",
+      transport: "library",
+      sessionId: "ses_test",
+      ...over,
+    },
+    signal: new AbortController().signal,
+  };
+}
+
+export function call(
+  camel: Camel,
+  name: string,
+  args: unknown,
+  over: Partial<Call["caller"]> = {},
+): Promise<ToolResult> {
+  return camel.dispatcher.call(callOf(name, args, over));
+}
+
+export async function startHttp(
+  box: Sandbox,
+  options: CamelOptions = {},
+): Promise<HttpServer & { camel: Camel }> {
+  const camel = await createCamel({
+    home: box.home,
+    workspace: box.workspace,
+    env: {},
+    cwd: box.workspace,
+    ...options,
+  });
+  const server = await serveOnHttp({
+    camel,
+    version: "0.0.0-test",
+    agentId: "main",
+    host: "127.0.0.1",
+    port: 0,
+    tokens: createFileTokens({ path: join(box.home, "tokens.json"), clock: systemClock }),
+    clock: systemClock,
+    log: silentLogger,
+  });
+  onTestFinished(() => server.stop());
+  return { ...server, camel };
+}
+
+/** The clients that hosts are built on: both generations, both eras, each over every transport it has. */
+export const CLIENTS = [
+  "1.x stdio",
+  "1.x http",
+  "1.x sse",
+  "2.x legacy stdio",
+  "2.x legacy http",
+  "2.x modern stdio",
+  "2.x modern http",
+] as const;
+
+export type ClientKind = (typeof CLIENTS)[number];
+
+/** The few things both client generations do in the same words. */
+export interface AnyClient {
+  listTools(): Promise<{ tools: { name: string }[] }>;
+  callTool(
+    request: { name: string; arguments?: Record<string, unknown> },
+    options?: { signal?: AbortSignal; onprogress?: (update: { progress: number }) => void },
+  ): Promise<{ content: { type: string; text?: string }[]; structuredContent?: unknown; isError?: boolean }>;
+  listResources(): Promise<{ resources: { uri: string; name: string }[] }>;
+  readResource(uri: string): Promise<{ contents: { text?: string }[] }>;
+  close(): Promise<void>;
+}
+
+export interface ConnectOptions {
+  onToolsChanged?: () => void;
+  /** Use this running HTTP server, or this script over stdio, instead of the plain product. */
+  url?: string;
+  script?: readonly string[];
+}
+
+export async function connect(
+  kind: ClientKind,
+  box: Sandbox,
+  { onToolsChanged, url, script }: ConnectOptions = {},
+): Promise<AnyClient> {
+  const [generation = "", ...rest] = kind.split(" ");
+  const over = rest.at(-1);
+  const base = over === "stdio" ? undefined : (url ?? (await startHttp(box)).url);
+  const command = {
+    command: process.execPath,
+    args: [...(script ?? [CLI, "--home", box.home, "--workspace", box.workspace])],
+    stderr: "ignore" as const,
+  };
+  const info = { name: "interop", version: "1.0.0" };
+  if (generation === "1.x") {
+    const client = new OldClient(info, {
+      ...(onToolsChanged === undefined
+        ? {}
+        : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
+    });
+    const transport =
+      base === undefined
+        ? new OldStdioTransport(command)
+        : over === "sse"
+          ? new SSEClientTransport(new URL(`${base}/sse`))
+          : new OldHttpTransport(new URL(`${base}/mcp`));
+    await client.connect(transport as Parameters<OldClient["connect"]>[0]);
+    onTestFinished(() => client.close());
+    return {
+      listTools: () => client.listTools(),
+      callTool: (request, options) =>
+        client.callTool(request, undefined, options as Parameters<OldClient["callTool"]>[2]) as ReturnType<
+          AnyClient["callTool"]
+        >,
+      listResources: () => client.listResources(),
+      readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
+      close: () => client.close(),
+    };
+  }
+  const client = new ModernClient(info, {
+    versionNegotiation: { mode: rest[0] === "modern" ? { pin: "2026-07-28" } : "legacy" },
+    ...(onToolsChanged === undefined
+      ? {}
+      : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
+  });
+  await client.connect(
+    base === undefined
+      ? new StdioClientTransport(command)
+      : new StreamableHTTPClientTransport(new URL(`${base}/mcp`)),
+  );
+  onTestFinished(() => client.close());
+  return {
+    listTools: () => client.listTools(),
+    callTool: (request, options) =>
+      client.callTool(request, options as Parameters<ModernClient["callTool"]>[1]) as ReturnType<
+        AnyClient["callTool"]
+      >,
+    listResources: () => client.listResources(),
+    readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
+    close: () => client.close(),
+  };
+}

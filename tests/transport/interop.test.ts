@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import { existsSync, watch } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { slowTools } from "../fixtures/slow-tools.mjs";
+import {
+  CLIENTS,
+  connect,
+  sandbox,
+  startHttp,
+  type AnyClient,
+  type ClientKind,
+  type Sandbox,
+} from "../harness.ts";
+
+const SLOW_SERVER = fileURLToPath(new URL("../fixtures/slow-server.mjs", import.meta.url));
+
+/** A client of a server with slow tools, over the kind's own transport. */
+async function connectSlow(kind: ClientKind, box: Sandbox, marker: string): Promise<AnyClient> {
+  if (kind.endsWith("stdio"))
+    return connect(kind, box, { script: [SLOW_SERVER, box.home, box.workspace, marker] });
+  return connect(kind, box, { url: (await startHttp(box, { tools: slowTools(marker) })).url });
+}
+
+function appears(file: string): Promise<void> {
+  return new Promise((resolve) => {
+    const watcher = watch(dirname(file), () => {
+      if (!existsSync(file)) return;
+      watcher.close();
+      resolve();
+    });
+    if (existsSync(file)) {
+      watcher.close();
+      resolve();
+    }
+  });
+}
+
+describe.each(CLIENTS)("%s", (kind) => {
+  test("lists and calls", async () => {
+    const box = await sandbox({ "workspace/MEMORY.md": "# Memory\n\nTea, not coffee.\n" });
+    const client = await connect(kind, box);
+    const { tools } = await client.listTools();
+    expect(tools.map((tool) => tool.name)).toContain("memory_get");
+    const result = await client.callTool({ name: "memory_get", arguments: { filePath: "MEMORY.md" } });
+    expect(result.isError ?? false).toBe(false);
+    expect(result.content).toEqual([{ type: "text", text: "1: # Memory\n2:\n3: Tea, not coffee." }]);
+    expect(result.structuredContent).toMatchObject({ filePath: "MEMORY.md", totalLines: 3 });
+  });
+
+  test("a refusal is a result with text and structure, each complete", async () => {
+    const client = await connect(kind, await sandbox());
+    const result = await client.callTool({ name: "memory_get", arguments: { filePath: "../secret" } });
+    expect(result.isError).toBe(true);
+    expect(result.content[0]?.text).toMatch(/path_outside_root[\s\S]*Next: /);
+    expect(result.structuredContent).toMatchObject({
+      error: { code: "path_outside_root", retryable: false },
+    });
+  });
+
+  test("an unknown tool is a result that names the nearest one", async () => {
+    const client = await connect(kind, await sandbox());
+    const result = await client.callTool({ name: "memory_gt", arguments: {} });
+    expect(result.isError).toBe(true);
+    expect(result.content[0]?.text).toContain('Did you mean "memory_get"?');
+  });
+
+  test("lists and reads memory as resources, under the same rules", async () => {
+    const box = await sandbox({
+      "workspace/MEMORY.md": "root\n",
+      "workspace/memory/a b.md": "spaced\n",
+      "workspace/other.md": "no\n",
+    });
+    const client = await connect(kind, box);
+    const { resources } = await client.listResources();
+    expect(resources.map((resource) => resource.uri)).toEqual([
+      "memory:///MEMORY.md",
+      "memory:///memory/a%20b.md",
+    ]);
+    const { contents } = await client.readResource("memory:///memory/a%20b.md");
+    expect(contents[0]?.text).toBe("spaced");
+    await expect(client.readResource("memory:///other.md")).rejects.toThrow(/not a memory file/);
+  });
+
+  test("hears of changed tools when the config changes, and the change holds", async () => {
+    const box = await sandbox();
+    let changed = (): void => {};
+    const heard = new Promise<void>((resolve) => (changed = resolve));
+    const client = await connect(kind, box, { onToolsChanged: changed });
+    expect((await client.listTools()).tools.map((tool) => tool.name)).toContain("get_tool_response");
+    await box.write("home/config.yaml", "tools:\n  deny: [get_tool_response]\n");
+    await heard;
+    expect((await client.listTools()).tools.map((tool) => tool.name)).not.toContain("get_tool_response");
+    const refused = await client.callTool({ name: "get_tool_response", arguments: { id: "x" } });
+    expect(refused.content[0]?.text).toContain("denied_by_policy");
+  });
+
+  test("progress arrives, then the result", async () => {
+    const box = await sandbox();
+    const client = await connectSlow(kind, box, join(box.home, "marker"));
+    const seen: number[] = [];
+    const result = await client.callTool(
+      { name: "steps" },
+      { onprogress: ({ progress }) => seen.push(progress) },
+    );
+    expect(result.content[0]?.text).toBe("done");
+    expect(seen).toEqual([1, 2, 3]);
+  });
+
+  test("cancelling reaches the tool's signal", async () => {
+    const box = await sandbox();
+    const marker = join(box.home, "marker");
+    const client = await connectSlow(kind, box, marker);
+    const controller = new AbortController();
+    const pending = client.callTool(
+      { name: "wait" },
+      { signal: controller.signal, onprogress: () => controller.abort() },
+    );
+    await expect(pending).rejects.toThrow();
+    await appears(marker);
+  });
+});
