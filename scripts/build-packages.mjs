@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 
 // Some packages are bundles themselves: the SDK carries Ajv. rolldown marks where each module came from.
-const CARRIED = /\/\/#region .*node_modules\/((?:@[\w.-]+\/)?[\w.-]+)\//g;
+// `//#region ../../node_modules/.pnpm/ajv@8.18.0/node_modules/ajv/dist/…`
+const CARRIED =
+  /\/\/#region .*node_modules\/\.pnpm\/[^/]*@(\d[\w.+-]*?)(?:[_(][^/]*)?\/node_modules\/((?:@[\w.-]+\/)?[\w.-]+)\//g;
 
 /**
  * The packages whose code is really in the bundle, from the bundler's list of module ids:
@@ -16,9 +18,9 @@ export function bundledPackages(root, modules) {
     const folder = packageFolder(file);
     const own = describe(folder);
     found.set(`${own.name}@${own.version}`, own);
-    for (const [, name] of readFileSync(file, "utf8").matchAll(CARRIED)) {
-      if (name === own.name || name.startsWith(".")) continue;
-      const carried = describe(join(root, "node_modules", name), name, own.name);
+    for (const [, version, name] of readFileSync(file, "utf8").matchAll(CARRIED)) {
+      // The licence text is that of the version we have installed; between the two it hasn't changed.
+      const carried = { ...describe(join(root, "node_modules", name), name, own.name), version };
       const key = `${carried.name}@${carried.version}`;
       if (!found.has(key)) found.set(key, carried);
     }

@@ -16,6 +16,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { refuseTopLevelAwait } from "./build-await.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
@@ -75,23 +76,23 @@ const output = {
   keepNames: true,
 };
 
-/** zod is bundled here: one file less to find and read at each start, and nobody hands the CLI zod objects. */
+/**
+ * One file holds all that is needed before the first answer; only what is imported dynamically lies in chunks/.
+ * zod is bundled too: outside, its hundred files took a third of the whole start. Not minified, as that gained
+ * nothing and stack traces suffer. No compile cache: it needs a second file in front of this one, gained nothing
+ * beyond noise on Node 24, doesn't exist on Node 20, and would trust a folder in the shared temporary directory.
+ */
 function cliBundle(validator) {
+  const entry = "src/cli.ts";
+  const hasShebang = readFileSync(join(root, entry), "utf8").startsWith("#!");
   return {
-    input: {
-      ...shared,
-      input: { cli: "src/cli.ts" },
-      external: process.env.ZODX ? [/^zod($|\/)/] : [],
-      plugins: [lazyValidator(validator)],
-    },
+    input: { ...shared, input: { cli: entry }, plugins: [lazyValidator(validator), refuseTopLevelAwait()] },
     output: {
       ...output,
-      minify: process.env.MINIFY === "1",
+      banner: (chunk) => (chunk.isEntry && !hasShebang ? "#!/usr/bin/env node" : ""),
       codeSplitting: {
-        groups: [
-          { name: "start", tags: ["$initial"] },
-          { name: "start", test: /rolldown.runtime/ },
-        ],
+        // Without this, modules that a lazy chunk shares with the entry would become files of their own.
+        groups: [{ name: "start", tags: ["$initial"] }],
       },
     },
   };
