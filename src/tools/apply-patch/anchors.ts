@@ -123,7 +123,9 @@ export class AnchorIndex {
       if (indentOf(text).length <= depth && /^[A-Za-z_$]/.test(text.trimStart())) break;
       sibling++;
     }
-    return hits.every((hit) => (hit + length > anchor && hit + length <= end) || hit > sibling) ? inside : hits;
+    return hits.every((hit) => (hit + length > anchor && hit + length <= end) || hit > sibling)
+      ? inside
+      : hits;
   }
 }
 

@@ -90,7 +90,8 @@ export function applyEdits(document: TextDocument, edits: readonly Edit[]): stri
       if (endsOpen) parts.push(ending);
       parts.push(added.text);
       // A line that claims to have no newline can only be the last one.
-      const last = added.noNewline === true && edit.at + edit.remove >= lines.length && added === edit.add.at(-1);
+      const last =
+        added.noNewline === true && edit.at + edit.remove >= lines.length && added === edit.add.at(-1);
       if (!last) parts.push(ending);
       endsOpen = last;
     }

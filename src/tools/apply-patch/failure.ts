@@ -17,7 +17,7 @@ export interface PlanFailure {
 }
 
 const MAX_DETAILED = 8;
-const MAX_PLACES = 30;
+const MAX_PLACES = 200;
 /** Each hint reads the whole file: few of them on a large one. */
 const HINT_LINE_BUDGET = 400_000;
 
@@ -47,7 +47,10 @@ export function describeFailure(failures: readonly PlanFailure[]): CamelError {
   return new CamelError(
     first?.code ?? "patch_no_match",
     `Nothing was written. ${failures.length === 1 ? "" : `${failures.length} problems:\n`}${lines.join("\n")}`,
-    { next: nexts.slice(0, 3).join(" "), details: { written: false, failures: described.map((one) => one.detail) } },
+    {
+      next: nexts.slice(0, 3).join(" "),
+      details: { written: false, failures: described.map((one) => one.detail) },
+    },
   );
 }
 
@@ -126,7 +129,9 @@ function notFound(
   const parts = [`${where}: its old lines are not in the file.`];
   let next = "Read the file again, correct the hunk's old lines, and send the whole patch again.";
   if (hint.alreadyAppliedAt !== undefined) {
-    parts.push(`The new lines are already there, at line ${hint.alreadyAppliedAt}: this hunk seems to be already applied.`);
+    parts.push(
+      `The new lines are already there, at line ${hint.alreadyAppliedAt}: this hunk seems to be already applied.`,
+    );
     detail["alreadyAppliedAt"] = hint.alreadyAppliedAt;
     next = "Remove the hunk if it is already applied, and send the rest again.";
   } else if (hint.nearest !== undefined) {
@@ -136,7 +141,14 @@ function notFound(
       `   patch: |${visible(expected)}|`,
       `   file:  |${visible(found)}|`,
     );
-    detail["nearest"] = { from, to, line, patchLine, expected: expected.slice(0, 300), found: found.slice(0, 300) };
+    detail["nearest"] = {
+      from,
+      to,
+      line,
+      patchLine,
+      expected: expected.slice(0, 300),
+      found: found.slice(0, 300),
+    };
   }
   return { code: "patch_no_match", text: parts.join("\n"), next, detail };
 }

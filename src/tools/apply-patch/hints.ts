@@ -78,7 +78,8 @@ function nearestStart(lines: readonly string[], old: readonly string[]): number 
 /** No line in common: the line that shares most of the words of the hunk's most telling line. */
 function mostSimilar(lines: readonly string[], old: readonly string[]): number | undefined {
   let offset = 0;
-  for (const [i, line] of old.entries()) if (line.trim().length > (old[offset] ?? "").trim().length) offset = i;
+  for (const [i, line] of old.entries())
+    if (line.trim().length > (old[offset] ?? "").trim().length) offset = i;
   const words = new Set(wordsOf(old[offset] ?? ""));
   if (words.size === 0) return undefined;
   let best = { start: -1, score: 0.4 };
@@ -100,7 +101,10 @@ function wordsOf(line: string): string[] {
 export function visible(line: string): string {
   const cut = line.length > 160 ? `${line.slice(0, 157)}...` : line;
   const blanks = cut.replace(/^[ \t]+|[ \t]+$|\u00A0/g, (run) =>
-    run.replace(/ /g, "·").replace(/\t/g, "→").replace(/\u00A0/g, "⍽"),
+    run
+      .replace(/ /g, "·")
+      .replace(/\t/g, "→")
+      .replace(/\u00A0/g, "⍽"),
   );
   return blanks.replace(/\t/g, "→");
 }

@@ -152,7 +152,11 @@ class UnifiedParser {
         file.mode = permissions(line.slice(14), this.at + 1);
       } else if (line.startsWith("deleted file mode ")) file.isDeleted = true;
       else if (line.startsWith("new mode ")) file.mode = permissions(line.slice(9), this.at + 1);
-      else if (line.startsWith("copy from ") || line.startsWith("Binary files ") || line === "GIT binary patch") {
+      else if (
+        line.startsWith("copy from ") ||
+        line.startsWith("Binary files ") ||
+        line === "GIT binary patch"
+      ) {
         throw invalid(
           `"${line.slice(0, 60)}": copies and binary changes are not supported.`,
           this.at + 1,
@@ -171,7 +175,8 @@ class UnifiedParser {
     if (oldStart !== undefined) hunk.oldStart = oldStart;
     this.at++;
     const counts = COUNTS.exec(header);
-    if (this.counted && counts !== null) this.countedBody(hunk, Number(counts[1] ?? 1), Number(counts[2] ?? 1));
+    if (this.counted && counts !== null)
+      this.countedBody(hunk, Number(counts[1] ?? 1), Number(counts[2] ?? 1));
     else this.prefixedBody(hunk);
     closeHunk(hunk);
     if (hunk.lines.length === 0) {
@@ -237,7 +242,9 @@ class UnifiedParser {
         throw invalid(`${path} is new, but the diff has old lines for it.`, patchLine, "Use + lines only.");
       }
       const crContent = !(this.lines[patchLine - 1]?.cr ?? false);
-      const text = added.map((line) => line.text + (crContent && this.lines[line.patchLine - 1]?.cr ? "\r" : ""));
+      const text = added.map(
+        (line) => line.text + (crContent && this.lines[line.patchLine - 1]?.cr ? "\r" : ""),
+      );
       const newline = added.at(-1)?.noNewline === true ? "" : "\n";
       return {
         kind: "add",
@@ -248,7 +255,8 @@ class UnifiedParser {
         ...(file.mode === undefined ? {} : { mode: file.mode }),
       };
     }
-    if (oldPath === undefined) throw invalid("the diff names no file.", patchLine, "Write --- and +++ lines.");
+    if (oldPath === undefined)
+      throw invalid("the diff names no file.", patchLine, "Write --- and +++ lines.");
     if (file.isDeleted || newPath === undefined) {
       const old = hunks.flatMap((hunk) => hunk.lines).filter((line) => line.kind !== "+");
       return {
@@ -277,7 +285,11 @@ function isMailLine(line: string): boolean {
 function permissions(text: string, patchLine: number): number {
   const mode = text.trim();
   if (mode === "100644" || mode === "100755") return Number.parseInt(mode.slice(3), 8);
-  throw invalid(`file mode ${mode.slice(0, 10)} is not a regular file's.`, patchLine, "Leave links and submodules out.");
+  throw invalid(
+    `file mode ${mode.slice(0, 10)} is not a regular file's.`,
+    patchLine,
+    "Leave links and submodules out.",
+  );
 }
 
 /** `/dev/null` is undefined; a time stamp after a tab is not part of the name. */

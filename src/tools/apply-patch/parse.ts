@@ -220,7 +220,8 @@ class V4aParser {
         'Known headers: "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:" right after an Update header, "*** End of File" after a hunk. Prefix the line with a blank if it is context.',
       );
     }
-    if (value === "") throw invalid(`"*** ${name}:" names no path.`, patchLine, "Write the path after the colon.");
+    if (value === "")
+      throw invalid(`"*** ${name}:" names no path.`, patchLine, "Write the path after the colon.");
     this.at++;
     if (name === "Add File") this.addFile(value, patchLine);
     else if (name === "Delete File") this.ops.push({ kind: "delete", path: value, patchLine });
@@ -228,7 +229,11 @@ class V4aParser {
     else {
       const [from, to, more] = value.split(" -> ").map((part) => part.trim());
       if (from === undefined || from === "" || to === undefined || to === "" || more !== undefined) {
-        throw invalid('"*** Move File:" needs "old -> new".', patchLine, 'Write "*** Move File: old -> new".');
+        throw invalid(
+          '"*** Move File:" needs "old -> new".',
+          patchLine,
+          'Write "*** Move File: old -> new".',
+        );
       }
       this.ops.push({ kind: "update", path: from, moveTo: to, hunks: [], patchLine });
     }
@@ -271,7 +276,8 @@ class V4aParser {
     const op: UpdateOp = { kind: "update", path, patchLine, hunks: [] };
     const move = this.header();
     if (move?.name === "Move to") {
-      if (move.value === "") throw invalid('"*** Move to:" names no path.', this.at + 1, "Write the new path.");
+      if (move.value === "")
+        throw invalid('"*** Move to:" names no path.', this.at + 1, "Write the new path.");
       op.moveTo = move.value;
       this.at++;
     }
@@ -299,7 +305,11 @@ class V4aParser {
       if (header !== undefined) {
         if (header.name !== "End of File") break;
         if (hunk === undefined) {
-          throw invalid('"*** End of File" without a hunk before it.', number, "Put it after the hunk's lines.");
+          throw invalid(
+            '"*** End of File" without a hunk before it.',
+            number,
+            "Put it after the hunk's lines.",
+          );
         }
         hunk.endOfFile = true;
         finish();

@@ -58,7 +58,10 @@ interface Candidate {
 const INDENT_CHECK_BUDGET = 2_000_000;
 
 export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Placement | HunkFailure[] {
-  const index = new AnchorIndex(document.lines, hunks.flatMap((hunk) => hunk.anchors));
+  const index = new AnchorIndex(
+    document.lines,
+    hunks.flatMap((hunk) => hunk.anchors),
+  );
   const withOld = hunks.filter((hunk) => hunk.lines.some((line) => line.kind !== "+"));
   const candidates = findCandidates(document, withOld, index);
   const failures: HunkFailure[] = [];
@@ -76,13 +79,20 @@ export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Plac
       failures.push(
         blockedHits === undefined
           ? { hunk, reason: "not_found", places: [] }
-          : { hunk, reason: "beyond_anchor", places: oneBased(blockedHits), anchor: hunk.anchors.at(-1) ?? "" },
+          : {
+              hunk,
+              reason: "beyond_anchor",
+              places: oneBased(blockedHits),
+              anchor: hunk.anchors.at(-1) ?? "",
+            },
       );
     } else if (anchorMissing !== undefined) {
       if (hits.length > 1) {
         failures.push({ hunk, reason: "anchor_missing", places: oneBased(hits), anchor: anchorMissing });
       } else {
-        warnings.push(`hunk ${hunk.number}: the anchor "${anchorMissing}" is not in the file; its lines are unique, so it was applied at line ${(hits[0] ?? 0) + 1}`);
+        warnings.push(
+          `hunk ${hunk.number}: the anchor "${anchorMissing}" is not in the file; its lines are unique, so it was applied at line ${(hits[0] ?? 0) + 1}`,
+        );
       }
     }
   }
@@ -145,7 +155,10 @@ function findCandidates(document: TextDocument, hunks: readonly Hunk[], index: A
         if (candidate.hits.length > 0 || reading === undefined) continue;
         if (candidate.reading !== reading) {
           const { blockedHits } = candidate;
-          candidates[i] = { ...toCandidate(candidate.hunk, reading), ...(blockedHits ? { blockedHits } : {}) };
+          candidates[i] = {
+            ...toCandidate(candidate.hunk, reading),
+            ...(blockedHits ? { blockedHits } : {}),
+          };
         }
         pending.push(i);
       }
@@ -155,7 +168,9 @@ function findCandidates(document: TextDocument, hunks: readonly Hunk[], index: A
         lines = tier === "exact" ? document.lines : document.lines.map((line) => normalize(line, tier));
         normalized.set(tier, lines);
       }
-      const patterns = pending.map((i) => (candidates[i]?.old ?? []).map((line) => normalize(line.text, tier)));
+      const patterns = pending.map((i) =>
+        (candidates[i]?.old ?? []).map((line) => normalize(line.text, tier)),
+      );
       const found = findAll(lines, patterns);
       for (const [k, i] of pending.entries()) {
         const candidate = candidates[i];
@@ -189,10 +204,7 @@ function takeHits(
   const length = old.length;
   let hits = raw;
   candidate.tier = tier;
-  if (
-    (tier === "indentation" || tier === "punctuation") &&
-    hits.length * length <= INDENT_CHECK_BUDGET
-  ) {
+  if ((tier === "indentation" || tier === "punctuation") && hits.length * length <= INDENT_CHECK_BUDGET) {
     hits = hits.filter((hit) => editsAt(document, { ...candidate, tier }, hit) !== undefined);
   }
   if (hits.length === 0) return;
@@ -248,7 +260,10 @@ function editsAt(document: TextDocument, candidate: Candidate, start: number): E
       patch: line.text,
       file: document.lines[start + i] ?? "",
     }));
-    const texts = reindent(pairs, added.map((line) => line.text));
+    const texts = reindent(
+      pairs,
+      added.map((line) => line.text),
+    );
     if (texts === undefined) return undefined;
     added = added.map((line, i) => ({ ...line, text: texts[i] ?? line.text }));
   }
@@ -394,7 +409,11 @@ function useLineNumbers(
 function outOfOrder(candidates: readonly Candidate[], warnings: string[]): number[] | HunkFailure[] {
   const unclear = candidates.filter(({ hits }) => hits.length > 1);
   if (unclear.length > 0) {
-    return unclear.map(({ hunk, hits }): HunkFailure => ({ hunk, reason: "ambiguous", places: oneBased(hits) }));
+    return unclear.map(({ hunk, hits }): HunkFailure => ({
+      hunk,
+      reason: "ambiguous",
+      places: oneBased(hits),
+    }));
   }
   const sorted = candidates
     .map((candidate) => ({ candidate, start: candidate.hits[0] ?? 0 }))
@@ -414,13 +433,20 @@ function outOfOrder(candidates: readonly Candidate[], warnings: string[]): numbe
       ];
     }
   }
-  warnings.push("the hunks stand in another order than in the file; each has one place, so they were applied there");
+  warnings.push(
+    "the hunks stand in another order than in the file; each has one place, so they were applied there",
+  );
   return candidates.map(({ hits }) => hits[0] ?? 0);
 }
 
-function textAt(document: TextDocument, candidates: readonly Candidate[], starts: readonly number[]): string | undefined {
+function textAt(
+  document: TextDocument,
+  candidates: readonly Candidate[],
+  starts: readonly number[],
+): string | undefined {
   const edits: Edit[] = [];
-  for (const [i, candidate] of candidates.entries()) edits.push(...(editsAt(document, candidate, starts[i] ?? 0) ?? []));
+  for (const [i, candidate] of candidates.entries())
+    edits.push(...(editsAt(document, candidate, starts[i] ?? 0) ?? []));
   edits.sort((a, b) => a.at - b.at || a.remove - b.remove || a.hunk - b.hunk);
   return applyEdits(document, edits);
 }

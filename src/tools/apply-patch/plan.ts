@@ -105,7 +105,10 @@ class Planner {
     for (const [path, { before, after }] of this.overlay) {
       const unchanged =
         before === after ||
-        (before !== undefined && after !== undefined && before.mode === after.mode && before.bytes.equals(after.bytes));
+        (before !== undefined &&
+          after !== undefined &&
+          before.mode === after.mode &&
+          before.bytes.equals(after.bytes));
       if (!unchanged) files.push({ path, before, after });
     }
     return { files, changes: this.changes, warnings: this.warnings, repairs: this.repairs };
@@ -116,7 +119,11 @@ class Planner {
     if (known !== undefined) return known;
     const file = await this.io.read(path);
     if (file.kind === "directory") {
-      throw fault("not_a_file", `${shown} is a directory.`, "Name a file; directories are never changed as such.");
+      throw fault(
+        "not_a_file",
+        `${shown} is a directory.`,
+        "Name a file; directories are never changed as such.",
+      );
     }
     if (file.kind === "other") {
       throw fault("not_a_file", `${shown} is not a regular file.`, "Name a regular file.");
@@ -172,7 +179,9 @@ class Planner {
       this.warnings.push(`${op.path} was not there: nothing to delete`);
       return;
     }
-    const document = isText(entry.after.bytes) ? parseDocument(entry.after.bytes.toString("utf8")) : undefined;
+    const document = isText(entry.after.bytes)
+      ? parseDocument(entry.after.bytes.toString("utf8"))
+      : undefined;
     const lines = document?.lines ?? [];
     if (op.expected !== undefined) {
       const differs =
@@ -195,7 +204,9 @@ class Planner {
       removed: lines.length,
       ranges: [],
       tiers: [],
-      ...(document === undefined ? {} : { document, edits: [{ at: 0, remove: lines.length, add: [], hunk: 1 }] }),
+      ...(document === undefined
+        ? {}
+        : { document, edits: [{ at: 0, remove: lines.length, add: [], hunk: 1 }] }),
     });
   }
 
@@ -235,7 +246,8 @@ class Planner {
     const next: FileContent = { bytes, mode: op.mode ?? current.mode };
     const target = op.moveTo === undefined ? path : await this.io.resolve(op.moveTo, "write");
     if (target === path) {
-      if (op.moveTo !== undefined) this.warnings.push(`${op.path} is moved onto itself: it stays where it is`);
+      if (op.moveTo !== undefined)
+        this.warnings.push(`${op.path} is moved onto itself: it stays where it is`);
       entry.after = next;
     } else {
       const destination = await this.entry(target, op.moveTo ?? op.path);

@@ -29,7 +29,10 @@ export function readingsOf(hunk: Hunk): Reading[] {
   if (firstReal > 0 && rest.some((line) => line.kind !== "+")) {
     readings.push({
       lines: rest,
-      repair: { kind: "leading_blank", message: `${firstReal} empty line(s) at the hunk's start were not read as context` },
+      repair: {
+        kind: "leading_blank",
+        message: `${firstReal} empty line(s) at the hunk's start were not read as context`,
+      },
     });
   }
   if (hunk.lines.some((line) => LITERAL_TABS.test(line.text))) {

@@ -72,7 +72,11 @@ export function findAll(lines: readonly string[], patterns: readonly (readonly s
       next = child(state, id);
     }
     state = next;
-    for (let at = output[state] === undefined ? (report[state] ?? 0) : state; at !== 0; at = report[at] ?? 0) {
+    for (
+      let at = output[state] === undefined ? (report[state] ?? 0) : state;
+      at !== 0;
+      at = report[at] ?? 0
+    ) {
       const pattern = output[at]?.[0];
       if (pattern !== undefined) results[pattern]?.push(i - (lengthOf[pattern] ?? 0) + 1);
     }

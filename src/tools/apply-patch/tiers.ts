@@ -61,7 +61,10 @@ export function reindent(pairs: readonly Pair[], added: readonly string[]): stri
   if (lostPrefix(pairs)) {
     const known = added.every((line) => line.trim() === "" || !map.has(indentOf(line)));
     const removed = pairs.some((pair) => pair.kind === "-" && pair.patch.trim() !== "");
-    if (removed || (known && added.every((line) => line.trim() === "" || [...map.values()].includes(indentOf(line))))) {
+    if (
+      removed ||
+      (known && added.every((line) => line.trim() === "" || [...map.values()].includes(indentOf(line))))
+    ) {
       return [...added];
     }
   }
@@ -84,7 +87,8 @@ function lostPrefix(pairs: readonly Pair[]): boolean {
   let contexts = 0;
   for (const { kind, patch, file } of pairs) {
     if (patch.trim() === "") continue;
-    if (kind === "-" ? indentOf(file) !== indentOf(patch) : indentOf(file) !== ` ${indentOf(patch)}`) return false;
+    if (kind === "-" ? indentOf(file) !== indentOf(patch) : indentOf(file) !== ` ${indentOf(patch)}`)
+      return false;
     if (kind === " ") contexts++;
   }
   return contexts > 0;
@@ -104,7 +108,10 @@ function mapIndent(map: ReadonlyMap<string, string>, from: string): string | und
     const extra = firstFrom.slice(0, firstFrom.length - firstTo.length);
     if (pairs.every(([a, b]) => a === extra + b) && from.startsWith(extra)) return from.slice(extra.length);
   }
-  return scaleIndent(pairs, from) ?? extendIndent(map, from);
+  const derived = scaleIndent(pairs, from) ?? extendIndent(map, from);
+  if (derived !== undefined) return derived;
+  // Only the old lines were off: the added one stands where the file's own lines do.
+  return pairs.some(([, to]) => to === from) ? from : undefined;
 }
 
 /** Tabs for blanks, or another width: `to = from * ratio`, when all old lines agree on the ratio. */
