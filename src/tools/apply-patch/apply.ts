@@ -1,0 +1,122 @@
+/** The engine: parse, recover, plan, commit. The tool and the command line both enter here. */
+import { randomBytes } from "node:crypto";
+import { lstat, readFile } from "node:fs/promises";
+import { isAbsolute, join, resolve } from "node:path";
+import { systemClock, type Clock } from "../../shared/clock.ts";
+import { CamelError } from "../../shared/errors.ts";
+import { acquireLock } from "../../shared/lock.ts";
+import { containedPath } from "../../shared/paths.ts";
+import { commitFiles } from "./commit.ts";
+import { createDisk, type Disk } from "./disk.ts";
+import { isMissing, recover } from "./journal.ts";
+import { parsePatch } from "./parse.ts";
+import { planPatch, type DiskFile, type Plan } from "./plan.ts";
+
+export interface ApplyOptions {
+  /** The workspace: an existing folder. */
+  root: string;
+  patch: string;
+  dryRun?: boolean;
+  /** The state directory, for the lock, journals and checkpoints. */
+  home: string;
+  signal?: AbortSignal;
+  clock?: Clock;
+  disk?: Disk;
+  /** Throws where policy forbids the path (absolute, links resolved). */
+  checkPath?(path: string, access: "write" | "delete"): void | Promise<void>;
+  progress?(done: number, total: number): void;
+}
+
+export interface ApplyResult {
+  plan: Plan;
+  dryRun: boolean;
+  /** Undefined where nothing was written. */
+  checkpoint: string | undefined;
+  /** What was found unfinished and set right before this patch. */
+  recovered: string[];
+}
+
+const LOCK_WAIT_MS = 20_000;
+
+export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
+  const { home, dryRun = false, clock = systemClock, disk = createDisk(), signal } = options;
+  const parsed = parsePatch(options.patch);
+  const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), {
+    clock,
+    timeoutMs: LOCK_WAIT_MS,
+    ...(signal === undefined ? {} : { signal }),
+  });
+  try {
+    const recovered = await recover(home, disk);
+    const plan = await planPatch(parsed, {
+      resolve: (requested, access) => resolvePath(options, requested, access),
+      read: readDiskFile,
+    });
+    if (signal?.aborted === true)
+      throw new CamelError("cancelled", "The call was cancelled. Nothing was written.");
+    if (dryRun || plan.files.length === 0) return { plan, dryRun, checkpoint: undefined, recovered };
+    const now = new Date(clock.now()).toISOString();
+    const id = `${now.replace(/[-:.]/g, "").slice(0, 15)}-${randomBytes(4).toString("hex")}`;
+    await commitFiles(plan.files, {
+      home,
+      root: options.root,
+      id,
+      createdAt: now,
+      disk,
+      ...(signal === undefined ? {} : { signal }),
+      ...(options.progress === undefined ? {} : { progress: options.progress }),
+    });
+    return { plan, dryRun, checkpoint: id, recovered };
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Sets right what a dead process left, without applying anything: for the start of a server. */
+export async function recoverPatches(
+  home: string,
+  clock: Clock = systemClock,
+  disk: Disk = createDisk(),
+): Promise<string[]> {
+  const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), { clock, timeoutMs: LOCK_WAIT_MS });
+  try {
+    return await recover(home, disk);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function resolvePath(
+  { root, checkPath }: ApplyOptions,
+  requested: string,
+  access: "write" | "delete",
+): Promise<string> {
+  const real = await containedPath(root, requested, { rootName: "the workspace", allowAbsolute: true });
+  if (access === "delete") {
+    const named = isAbsolute(requested) ? requested : resolve(root, requested);
+    const link = await lstat(named).catch(() => undefined);
+    if (link?.isSymbolicLink() === true) {
+      throw new CamelError(
+        "path_forbidden",
+        `${requested} is a symbolic link; links are not moved or deleted.`,
+        {
+          next: "Name the file it points to.",
+        },
+      );
+    }
+  }
+  await checkPath?.(real, access);
+  return real;
+}
+
+async function readDiskFile(path: string): Promise<DiskFile> {
+  try {
+    const found = await lstat(path);
+    if (found.isDirectory()) return { kind: "directory" };
+    if (!found.isFile()) return { kind: "other" };
+    return { kind: "file", bytes: await readFile(path), mode: found.mode & 0o7777, links: found.nlink };
+  } catch (error) {
+    if (isMissing(error)) return { kind: "missing" };
+    throw error;
+  }
+}

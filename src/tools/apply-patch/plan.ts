@@ -1,0 +1,328 @@
+/**
+ * Positions to new contents, on an overlay and in patch order: an operation sees what the ones before it did.
+ * Reads only, through `io`. Every failure of the whole patch is collected before any is reported.
+ */
+import { isUtf8 } from "node:buffer";
+import { CamelError, toCamelError, type ErrorCode } from "../../shared/errors.ts";
+import { applyEdits, hasLoneCr, parseDocument, type Edit, type TextDocument } from "./document.ts";
+import { describeFailure, type PlanFailure } from "./failure.ts";
+import type { AddOp, DeleteOp, ParsedPatch, PatchOp, Repair, UpdateOp } from "./patch.ts";
+import { placeHunks, type HunkFailure, type Placement } from "./place.ts";
+import type { MatchTier } from "./tiers.ts";
+
+export interface DiskFile {
+  kind: "file" | "missing" | "directory" | "other";
+  bytes?: Buffer;
+  mode?: number;
+  links?: number;
+}
+
+export interface PlanIo {
+  /** The real path inside the workspace; throws where there is none. `access` is what the operation would do. */
+  resolve(requested: string, access: "write" | "delete"): Promise<string>;
+  read(path: string): Promise<DiskFile>;
+}
+
+export interface FileContent {
+  bytes: Buffer;
+  mode: number | undefined;
+}
+
+/** One path whose state changes, for commit. */
+export interface PlannedFile {
+  path: string;
+  before: FileContent | undefined;
+  after: FileContent | undefined;
+}
+
+export interface FileChange {
+  status: "A" | "M" | "D" | "R";
+  path: string;
+  from?: string;
+  added: number;
+  removed: number;
+  /** Changed lines in the new file, 1-based, inclusive. */
+  ranges: [number, number][];
+  tiers: { hunk: number; line: number; tier: MatchTier }[];
+  document?: TextDocument;
+  edits?: Edit[];
+}
+
+export interface Plan {
+  files: PlannedFile[];
+  changes: FileChange[];
+  warnings: string[];
+  repairs: Repair[];
+}
+
+interface Entry {
+  before: FileContent | undefined;
+  after: FileContent | undefined;
+  /** The patch itself removed or moved it away. */
+  gone: boolean;
+}
+
+export async function planPatch(patch: ParsedPatch, io: PlanIo): Promise<Plan> {
+  const planner = new Planner(io, patch.repairs);
+  for (const op of patch.ops) await planner.run(op);
+  return planner.finish();
+}
+
+class Planner {
+  private readonly io: PlanIo;
+  private readonly overlay = new Map<string, Entry>();
+  private readonly changes: FileChange[] = [];
+  private readonly warnings: string[] = [];
+  private readonly repairs: Repair[];
+  private readonly failures: PlanFailure[] = [];
+
+  constructor(io: PlanIo, repairs: readonly Repair[]) {
+    this.io = io;
+    this.repairs = [...repairs];
+  }
+
+  async run(op: PatchOp): Promise<void> {
+    try {
+      if (op.kind === "add") await this.add(op);
+      else if (op.kind === "delete") await this.delete(op);
+      else await this.update(op);
+    } catch (thrown) {
+      const error = toCamelError(thrown);
+      if (error.code === "internal") throw error;
+      this.failures.push({
+        code: error.code,
+        path: op.path,
+        patchLine: op.patchLine,
+        message: error.message,
+        ...(error.next === undefined ? {} : { next: error.next }),
+      });
+    }
+  }
+
+  finish(): Plan {
+    if (this.failures.length > 0) throw describeFailure(this.failures);
+    const files: PlannedFile[] = [];
+    for (const [path, { before, after }] of this.overlay) {
+      const unchanged =
+        before === after ||
+        (before !== undefined &&
+          after !== undefined &&
+          before.mode === after.mode &&
+          before.bytes.equals(after.bytes));
+      if (!unchanged) files.push({ path, before, after });
+    }
+    return { files, changes: this.changes, warnings: this.warnings, repairs: this.repairs };
+  }
+
+  private async entry(path: string, shown: string): Promise<Entry> {
+    const known = this.overlay.get(path);
+    if (known !== undefined) return known;
+    const file = await this.io.read(path);
+    if (file.kind === "directory") {
+      throw fault(
+        "not_a_file",
+        `${shown} is a directory.`,
+        "Name a file; directories are never changed as such.",
+      );
+    }
+    if (file.kind === "other") {
+      throw fault("not_a_file", `${shown} is not a regular file.`, "Name a regular file.");
+    }
+    if ((file.links ?? 1) > 1) {
+      throw fault(
+        "path_forbidden",
+        `${shown} has ${file.links} hard links, so changing it could change a file elsewhere.`,
+        "Copy it over itself to break the link, or leave it out.",
+      );
+    }
+    const content = file.bytes === undefined ? undefined : { bytes: file.bytes, mode: file.mode };
+    const entry: Entry = { before: content, after: content, gone: false };
+    this.overlay.set(path, entry);
+    return entry;
+  }
+
+  private async add(op: AddOp): Promise<void> {
+    const path = await this.io.resolve(op.path, "write");
+    const entry = await this.entry(path, op.path);
+    if (entry.after !== undefined) {
+      throw fault(
+        "already_exists",
+        `${op.path} already exists; Add File never replaces a file.`,
+        `Use "*** Update File: ${op.path}" to change it, or "*** Delete File: ${op.path}" before the Add to replace it.`,
+      );
+    }
+    entry.after = { bytes: Buffer.from(op.content), mode: op.mode ?? entry.before?.mode };
+    entry.gone = false;
+    this.changes.push({
+      status: "A",
+      path: op.path,
+      added: op.lineCount,
+      removed: 0,
+      ranges: op.lineCount === 0 ? [] : [[1, op.lineCount]],
+      tiers: [],
+      document: parseDocument(""),
+      edits: [{ at: 0, remove: 0, hunk: 1, add: contentLines(op.content) }],
+    });
+  }
+
+  private async delete(op: DeleteOp): Promise<void> {
+    const path = await this.io.resolve(op.path, "delete");
+    const entry = await this.entry(path, op.path);
+    if (entry.after === undefined) {
+      if (entry.gone) {
+        throw fault(
+          "patch_invalid",
+          `${op.path} was already moved or deleted earlier in this patch.`,
+          "Remove the second operation on it.",
+        );
+      }
+      this.warnings.push(`${op.path} was not there: nothing to delete`);
+      return;
+    }
+    const document = isText(entry.after.bytes)
+      ? parseDocument(entry.after.bytes.toString("utf8"))
+      : undefined;
+    const lines = document?.lines ?? [];
+    if (op.expected !== undefined) {
+      const differs =
+        op.expected.length !== lines.length ||
+        op.expected.some((line, i) => line.trimEnd() !== (lines[i] ?? "").trimEnd());
+      if (differs) {
+        throw fault(
+          "patch_no_match",
+          `${op.path} is not what the diff deletes: its content has changed.`,
+          `Read the file again; to delete it whatever it holds, use "*** Delete File: ${op.path}".`,
+        );
+      }
+    }
+    entry.after = undefined;
+    entry.gone = true;
+    this.changes.push({
+      status: "D",
+      path: op.path,
+      added: 0,
+      removed: lines.length,
+      ranges: [],
+      tiers: [],
+      ...(document === undefined
+        ? {}
+        : { document, edits: [{ at: 0, remove: lines.length, add: [], hunk: 1 }] }),
+    });
+  }
+
+  private async update(op: UpdateOp): Promise<void> {
+    const path = await this.io.resolve(op.path, op.moveTo === undefined ? "write" : "delete");
+    const entry = await this.entry(path, op.path);
+    const current = entry.after;
+    if (current === undefined) {
+      if (op.createIfMissing === true && !entry.gone && op.moveTo === undefined) {
+        const lines = op.hunks.flatMap((hunk) => hunk.lines.map((line) => line.text));
+        await this.add({
+          kind: "add",
+          path: op.path,
+          patchLine: op.patchLine,
+          content: lines.map((line) => `${line}\n`).join(""),
+          lineCount: lines.length,
+        });
+        return;
+      }
+      throw fault(
+        entry.gone ? "patch_invalid" : "not_found",
+        entry.gone
+          ? `${op.path} was moved or deleted earlier in this patch.`
+          : `${op.path} does not exist, so it can't be updated.`,
+        entry.gone
+          ? "Update it before it is moved or deleted, or under its new name."
+          : `Check the path, or use "*** Add File: ${op.path}" to create it.`,
+      );
+    }
+    const change: FileChange = { status: "M", path: op.path, added: 0, removed: 0, ranges: [], tiers: [] };
+    let bytes = current.bytes;
+    if (op.hunks.length > 0) {
+      const text = this.updatedText(op, current.bytes, change);
+      if (text === undefined) return;
+      bytes = Buffer.from(text);
+    }
+    const next: FileContent = { bytes, mode: op.mode ?? current.mode };
+    const target = op.moveTo === undefined ? path : await this.io.resolve(op.moveTo, "write");
+    if (target === path) {
+      if (op.moveTo !== undefined)
+        this.warnings.push(`${op.path} is moved onto itself: it stays where it is`);
+      entry.after = next;
+    } else {
+      const destination = await this.entry(target, op.moveTo ?? op.path);
+      if (destination.after !== undefined) {
+        throw fault(
+          "already_exists",
+          `${op.moveTo} already exists; a move never replaces a file.`,
+          `Choose another name, or put "*** Delete File: ${op.moveTo}" before the move.`,
+        );
+      }
+      destination.after = next;
+      destination.gone = false;
+      entry.after = undefined;
+      entry.gone = true;
+      change.status = "R";
+      change.from = op.path;
+      change.path = op.moveTo ?? op.path;
+    }
+    if (change.status === "M" && bytes.equals(current.bytes) && next.mode === current.mode) {
+      this.warnings.push(`${op.path}: the patch leaves the file as it was`);
+    }
+    this.changes.push(change);
+  }
+
+  private updatedText(op: UpdateOp, bytes: Buffer, change: FileChange): string | undefined {
+    if (!isText(bytes)) {
+      throw fault(
+        "not_text",
+        `${op.path} is not a UTF-8 text file (or holds NUL bytes), so it is left untouched.`,
+        "Change it with a tool made for its format.",
+      );
+    }
+    const source = bytes.toString("utf8");
+    let document = parseDocument(source);
+    let placement: Placement | HunkFailure[] = placeHunks(document, op.hunks);
+    if (Array.isArray(placement) && hasLoneCr(source)) {
+      const macDocument = parseDocument(source, true);
+      const again = placeHunks(macDocument, op.hunks);
+      if (!Array.isArray(again)) [document, placement] = [macDocument, again];
+    }
+    if (Array.isArray(placement)) {
+      for (const failure of placement) {
+        this.failures.push({ path: op.path, patchLine: failure.hunk.patchLine, failure, document });
+      }
+      return undefined;
+    }
+    this.warnings.push(...placement.warnings.map((warning) => `${op.path}: ${warning}`));
+    this.repairs.push(...placement.repairs.map((one) => ({ ...one, message: `${op.path} ${one.message}` })));
+    let shift = 0;
+    for (const edit of placement.edits) {
+      change.added += edit.add.length;
+      change.removed += edit.remove;
+      const from = edit.at + shift + 1;
+      change.ranges.push([from, from + Math.max(0, edit.add.length - 1)]);
+      shift += edit.add.length - edit.remove;
+    }
+    for (const { hunk, start, tier } of placement.placed) {
+      if (tier !== "exact") change.tiers.push({ hunk: hunk.number, line: start + 1, tier });
+    }
+    change.document = document;
+    change.edits = placement.edits;
+    return applyEdits(document, placement.edits);
+  }
+}
+
+function fault(code: ErrorCode, message: string, next: string): CamelError {
+  return new CamelError(code, message, { next });
+}
+
+function isText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0);
+}
+
+function contentLines(content: string): { text: string }[] {
+  const lines = content.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((text) => ({ text }));
+}

@@ -1,0 +1,146 @@
+/** How alike a hunk's old lines and the file's must be. The lowest tier with a hit decides. */
+export const TIERS = ["exact", "trailing-blanks", "indentation", "punctuation"] as const;
+export type MatchTier = (typeof TIERS)[number];
+
+const PUNCTUATION = new Map<string, string>([
+  ...[..."‐‑‒–—―−﹘﹣－"].map((dash) => [dash, "-"] as const),
+  ...[..."‘’‚‛′＇"].map((quote) => [quote, "'"] as const),
+  ...[..."“”„‟″«»＂"].map((quote) => [quote, '"'] as const),
+  ..."\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u202F\u205F\u3000"
+    .split("")
+    .map((space) => [space, " "] as const),
+  ["…", "..."],
+]);
+const MAPPED = new RegExp(`[${[...PUNCTUATION.keys()].join("")}]`, "gu");
+// oxlint-disable-next-line no-control-regex
+const NOT_ASCII = /[^\x00-\x7F]/;
+
+export function normalize(line: string, tier: MatchTier): string {
+  switch (tier) {
+    case "exact":
+      return line;
+    case "trailing-blanks":
+      return line.trimEnd();
+    case "indentation":
+      return line.trim();
+    case "punctuation": {
+      if (!NOT_ASCII.test(line)) return line.trim();
+      return line
+        .normalize("NFC")
+        .replace(MAPPED, (char) => PUNCTUATION.get(char) ?? char)
+        .trim();
+    }
+  }
+}
+
+export function indentOf(line: string): string {
+  return line.slice(0, line.length - line.trimStart().length);
+}
+
+interface Pair {
+  kind: " " | "-";
+  patch: string;
+  file: string;
+}
+
+/**
+ * Where indentation differs, added lines are re-indented by what the old lines show. Undefined means that the old
+ * lines contradict each other, or say nothing about an added line's depth: then this place is no match.
+ */
+export function reindent(pairs: readonly Pair[], added: readonly string[]): string[] | undefined {
+  const map = new Map<string, string>();
+  for (const { patch, file } of pairs) {
+    if (patch.trim() === "") continue;
+    const from = indentOf(patch);
+    const to = indentOf(file);
+    const known = map.get(from);
+    if (known !== undefined && known !== to) return lostPrefix(pairs) ? [...added] : undefined;
+    map.set(from, to);
+  }
+  if ([...map].every(([from, to]) => from === to)) return [...added];
+  if (lostPrefix(pairs)) {
+    const known = added.every((line) => line.trim() === "" || !map.has(indentOf(line)));
+    const removed = pairs.some((pair) => pair.kind === "-" && pair.patch.trim() !== "");
+    if (
+      removed ||
+      (known && added.every((line) => line.trim() === "" || [...map.values()].includes(indentOf(line))))
+    ) {
+      return [...added];
+    }
+  }
+  const out: string[] = [];
+  for (const line of added) {
+    if (line.trim() === "") {
+      out.push(line);
+      continue;
+    }
+    const from = indentOf(line);
+    const to = mapIndent(map, from);
+    if (to === undefined) return undefined;
+    out.push(to + line.slice(from.length));
+  }
+  return out;
+}
+
+/** Every context line is one blank short and every removed line is right: the patch lost its blank prefixes. */
+function lostPrefix(pairs: readonly Pair[]): boolean {
+  let contexts = 0;
+  for (const { kind, patch, file } of pairs) {
+    if (patch.trim() === "") continue;
+    if (kind === "-" ? indentOf(file) !== indentOf(patch) : indentOf(file) !== ` ${indentOf(patch)}`)
+      return false;
+    if (kind === " ") contexts++;
+  }
+  return contexts > 0;
+}
+
+function mapIndent(map: ReadonlyMap<string, string>, from: string): string | undefined {
+  const known = map.get(from);
+  if (known !== undefined) return known;
+  const pairs = [...map];
+  const [firstFrom, firstTo] = pairs[0] ?? ["", ""];
+  // All moved deeper, or all moved out, by the same blanks.
+  if (firstTo.endsWith(firstFrom)) {
+    const extra = firstTo.slice(0, firstTo.length - firstFrom.length);
+    if (pairs.every(([a, b]) => b === extra + a)) return extra + from;
+  }
+  if (firstFrom.endsWith(firstTo)) {
+    const extra = firstFrom.slice(0, firstFrom.length - firstTo.length);
+    if (pairs.every(([a, b]) => a === extra + b) && from.startsWith(extra)) return from.slice(extra.length);
+  }
+  const derived = scaleIndent(pairs, from) ?? extendIndent(map, from);
+  if (derived !== undefined) return derived;
+  // Only the old lines were off: the added one stands where the file's own lines do.
+  return pairs.some(([, to]) => to === from) ? from : undefined;
+}
+
+/** Tabs for blanks, or another width: `to = from * ratio`, when all old lines agree on the ratio. */
+function scaleIndent(pairs: readonly [string, string][], from: string): string | undefined {
+  const deep = pairs.filter(([a, b]) => a !== "" || b !== "");
+  const first = deep[0];
+  if (first === undefined || first[0] === "" || first[1] === "") return undefined;
+  const fromChar = first[0][0] ?? " ";
+  const toChar = first[1][0] ?? " ";
+  const uniform = (text: string, char: string): boolean => text === char.repeat(text.length);
+  const ratio = first[1].length / first[0].length;
+  const agree = deep.every(
+    ([a, b]) => uniform(a, fromChar) && uniform(b, toChar) && b.length === a.length * ratio,
+  );
+  // One pair of the same character could be a shift as well as a scale.
+  if (!agree || (deep.length === 1 && fromChar === toChar) || !uniform(from, fromChar)) return undefined;
+  const width = from.length * ratio;
+  return Number.isInteger(width) ? toChar.repeat(width) : undefined;
+}
+
+function extendIndent(map: ReadonlyMap<string, string>, from: string): string | undefined {
+  let best: string | undefined;
+  for (const key of map.keys()) {
+    if (from.startsWith(key) && (best === undefined || key.length > best.length)) best = key;
+  }
+  if (best === undefined) return undefined;
+  const to = map.get(best) ?? "";
+  const rest = from.slice(best.length);
+  // Blanks after tabs, or tabs after blanks, would be a guess at the file's width of a level.
+  if (to !== "" && rest !== "" && to[0] !== rest[0]) return undefined;
+  return to + rest;
+}

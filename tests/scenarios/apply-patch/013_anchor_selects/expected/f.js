@@ -1,0 +1,6 @@
+function a() {
+  go(1);
+}
+function b() {
+  go(2);
+}

@@ -1,0 +1,7 @@
+class A:
+    def run(self):
+        x = 1
+
+class B:
+    def run(self):
+        x = 1

@@ -1,0 +1,2 @@
+﻿using C;
+class B {}
