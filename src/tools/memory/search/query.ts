@@ -1,13 +1,15 @@
 import { dateHints, type DateHint } from "./dates.ts";
 import { fold, termOf } from "./normalise.ts";
 import { stopWordsFor } from "./stop-words.ts";
-import { hashTerm, type TermHash } from "./term-hash.ts";
+import { synonymsOf } from "./synonyms.ts";
+import { GROUP_PREFIX, hashTerm, type TermHash } from "./term-hash.ts";
 import { tokenize } from "./tokenize.ts";
 
 export interface QueryTerm extends TermHash {
   term: string;
   /** Hash of the first letters, for words of the same family; absent for short words and dense scripts. */
   group?: TermHash;
+  synonyms: readonly TermHash[];
   weight: number;
 }
 
@@ -19,7 +21,6 @@ export interface Query {
   dates: DateHint[];
 }
 
-const GROUP_PREFIX = 5;
 const QUOTED = /(^|\s)(-?)["“”]([^"“”]+)["“”]/g;
 const EXCLUDED = /(^|\s)-([\p{L}\p{N}][^\s]*)/gu;
 
@@ -68,6 +69,7 @@ export function parseQuery(text: string): Query {
       term,
       ...hashTerm(term),
       ...(isWord && term.length >= GROUP_PREFIX ? { group: hashTerm(term.slice(0, GROUP_PREFIX)) } : {}),
+      synonyms: synonymsOf(term).map(hashTerm),
       weight: 1,
     });
   }

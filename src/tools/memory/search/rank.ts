@@ -19,20 +19,23 @@ export interface RankTuning {
   family: number;
   /** Up to this share more for a file whose date is the question's. */
   date: number;
-  /** How much the share of the query's weight that a place covers counts. */
-  coverage: number;
+  /** What a unit before the term gets, relative to one after it: an answer follows its question. */
+  back: number;
+  /** A word of much the same meaning, relative to the word itself. */
+  synonym: number;
 }
 
 export const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
-  b: 0.3,
-  spread: [0.5, 0.35, 0.25, 0.15],
+  b: 0,
+  spread: [0.7, 0.55, 0.4, 0.3, 0.2, 0.1],
+  back: 0.6,
   spreadLimit: 0.2,
-  label: 1,
+  label: 2.5,
   heading: 0.3,
-  family: 0.3,
-  date: 0.6,
-  coverage: 0.5,
+  family: 0.5,
+  synonym: 0.4,
+  date: 2.5,
 };
 
 /** A unit that may be shown, with its score. */
@@ -78,7 +81,7 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
       }
     }
     // A word that stands nowhere itself is judged by its family, as a rare word.
-    return term.weight * Math.log(1 + (units - holding + 0.5) / (Math.max(holding, 0) + 0.5));
+    return term.weight * Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
   });
   const scores: Float32Array[] = [];
   const best: Candidate[] = [];
@@ -133,27 +136,21 @@ function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: n
       } while (id !== head && ids.length < 64);
     }
   }
+  for (const synonym of term.synonyms) {
+    const id = segment.terms.get(synonym.low, synonym.high);
+    if (id >= 0) ids.push({ id, scale: tuning.synonym });
+  }
   return ids;
 }
 
 function scoreSegment(segment: Segment, query: Query, idf: number[], average: number, tuning: RankTuning): Float32Array {
   const count = segment.unitStart.length;
   const total = new Float32Array(count);
-  const covered = tuning.coverage > 0 ? new Float32Array(count) : total;
   const own = new Float32Array(count);
-  let weightSum = 0;
-  for (const weight of idf) weightSum += weight;
   query.terms.forEach((term, at) => {
-    const weight = idf[at] ?? 0;
     const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({ ...readPostings(segment, id), scale }));
-    addTerm(segment, hits, weight, average, tuning, own, total, covered);
+    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total);
   });
-  if (tuning.coverage > 0 && weightSum > 0) {
-    for (let unit = 0; unit < count; unit += 1) {
-      const value = total[unit] ?? 0;
-      if (value > 0) total[unit] = value * (1 - tuning.coverage + (tuning.coverage * (covered[unit] ?? 0)) / weightSum);
-    }
-  }
   return total;
 }
 
@@ -166,54 +163,41 @@ function addTerm(
   tuning: RankTuning,
   own: Float32Array,
   total: Float32Array,
-  covered: Float32Array,
 ): void {
   let occurrences = 0;
   for (const { units } of hits) occurrences += units.length;
   const isCommon = occurrences > 50 && occurrences > segment.unitStart.length * tuning.spreadLimit;
   const reach = isCommon ? 0 : tuning.spread.length;
-  const offer = (unit: number, value: number, share: number): void => {
+  const give = (unit: number, value: number): void => {
     const had = own[unit] ?? 0;
     if (value <= had) return;
     own[unit] = value;
     total[unit] = (total[unit] ?? 0) + value - had;
-    if (covered !== total) covered[unit] = Math.max(covered[unit] ?? 0, 0) + share;
   };
-  const walk = (visit: (unit: number, from: number, to: number, value: number) => void): void => {
-    for (const { units, marks, scale } of hits) {
-      let file = 0;
-      for (let at = 0; at < units.length; at += 1) {
-        const unit = units[at] ?? 0;
-        while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
-        const mark = marks[at] ?? 1;
-        const times = mark & 0x7f;
-        const length = segment.unitLength[unit] ?? 1;
-        const saturated =
-          (times * (tuning.k1 + 1)) / (times + tuning.k1 * (1 - tuning.b + (tuning.b * length) / average));
-        const place = mark & POSTING_LABEL ? tuning.label : segment.unitKind[unit] === UNIT_NAME ? tuning.heading : 1;
-        visit(unit, segment.fileUnits[file] ?? 0, segment.fileUnits[file + 1] ?? 0, weight * saturated * place * scale);
+  for (const { units, marks, scale } of hits) {
+    let file = 0;
+    for (let at = 0; at < units.length; at += 1) {
+      const unit = units[at] ?? 0;
+      while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
+      const mark = marks[at] ?? 1;
+      const times = mark & 0x7f;
+      const length = segment.unitLength[unit] ?? 1;
+      const saturated =
+        (times * (tuning.k1 + 1)) / (times + tuning.k1 * (1 - tuning.b + (tuning.b * length) / average));
+      const isLabel = (mark & POSTING_LABEL) !== 0;
+      const plain = weight * saturated * scale * (segment.unitKind[unit] === UNIT_NAME ? tuning.heading : 1);
+      give(unit, isLabel ? plain * tuning.label : plain);
+      const from = segment.fileUnits[file] ?? 0;
+      const to = segment.fileUnits[file + 1] ?? 0;
+      for (let distance = 1; distance <= reach; distance += 1) {
+        const part = plain * (tuning.spread[distance - 1] ?? 0);
+        if (unit - distance >= from) give(unit - distance, part * tuning.back);
+        if (unit + distance < to) give(unit + distance, part);
       }
     }
-  };
-  walk((unit, from, to, value) => {
-    give(unit, value);
-    for (let distance = 1; distance <= reach; distance += 1) {
-      const part = value * (tuning.spread[distance - 1] ?? 0);
-      if (unit - distance >= from) give(unit - distance, part);
-      if (unit + distance < to) give(unit + distance, part);
-    }
-  });
-  function give(unit: number, value: number): void {
-    offer(unit, value, 0);
   }
   // Clears only what was touched: the scratch array is as long as the index.
-  walk((unit, from, to) => {
-    const first = Math.max(from, unit - reach);
-    const last = Math.min(to - 1, unit + reach);
-    for (let near = first; near <= last; near += 1) {
-      const value = own[near] ?? 0;
-      if (value > 0 && covered !== total) covered[near] = (covered[near] ?? 0) + Math.min(value, weight);
-      own[near] = 0;
-    }
-  });
+  for (const { units } of hits) {
+    for (const unit of units) own.fill(0, Math.max(0, unit - reach), unit + reach + 1);
+  }
 }

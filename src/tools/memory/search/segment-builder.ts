@@ -2,12 +2,9 @@ import { dayOfPath } from "./dates.ts";
 import { HashTable } from "./hash-table.ts";
 import { fold, termOf } from "./normalise.ts";
 import { POSTING_LABEL, type Segment, type SegmentFile } from "./segment.ts";
-import { hashTerm } from "./term-hash.ts";
+import { GROUP_PREFIX, hashTerm } from "./term-hash.ts";
 import { tokenize, type TokenKind } from "./tokenize.ts";
 import { splitUnits, UNIT_NAME, type Unit } from "./units.ts";
-
-/** Words longer than this share a group by their first letters: a stemmer for the languages that have none here. */
-export const GROUP_PREFIX = 5;
 
 /** Grows by doubling; `push` is the builder's hottest call after the tokenizer. */
 class Column {

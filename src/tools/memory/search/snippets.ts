@@ -1,6 +1,6 @@
-import type { Ranking } from "./rank.ts";
+import type { Candidate, Ranking } from "./rank.ts";
 import { fileOfUnit, type Segment } from "./segment.ts";
-import { UNIT_HEADING, UNIT_NAME } from "./units.ts";
+import { UNIT_HEADING, UNIT_TEXT } from "./units.ts";
 
 /** A stretch of units to show: all of one file, in reading order. */
 export interface Passage {
@@ -11,7 +11,7 @@ export interface Passage {
   score: number;
 }
 
-export const SNIPPET_LENGTH = 500;
+export const SNIPPET_LENGTH = 540;
 
 /** Grows the best units with their better neighbours into passages that don't overlap, best first. */
 export function choosePassages(
@@ -24,25 +24,51 @@ export function choosePassages(
   for (const candidate of ranking.best) {
     if (passages.length >= limit) break;
     const segment = segments[candidate.segment];
-    if (!segment) continue;
-    const taken = passages.filter((passage) => passage.segment === candidate.segment);
-    if (taken.some((passage) => passage.firstUnit <= candidate.unit && candidate.unit <= passage.lastUnit)) continue;
-    const file = fileOfUnit(segment, candidate.unit);
-    const low = Math.max(segment.fileUnits[file] ?? 0, ...taken.filter((p) => p.lastUnit < candidate.unit).map((p) => p.lastUnit + 1));
-    const high = Math.min((segment.fileUnits[file + 1] ?? 0) - 1, ...taken.filter((p) => p.firstUnit > candidate.unit).map((p) => p.firstUnit - 1));
-    let first = candidate.unit;
-    let last = candidate.unit;
-    const size = (from: number, to: number): number => (segment.unitEnd[to] ?? 0) - (segment.unitStart[from] ?? 0);
-    for (;;) {
-      const up = first > low && segment.unitKind[first - 1] !== UNIT_NAME && size(first - 1, last) <= length;
-      const down = last < high && segment.unitKind[last + 1] !== UNIT_HEADING && size(first, last + 1) <= length;
-      if (!up && !down) break;
-      const above = up ? ranking.scoreOf(candidate.segment, first - 1) : -1;
-      const below = down ? ranking.scoreOf(candidate.segment, last + 1) : -1;
-      if (above > below) first -= 1;
-      else last += 1;
-    }
-    passages.push({ segment: candidate.segment, file, firstUnit: first, lastUnit: last, score: candidate.score });
+    const isShown = passages.some(
+      (passage) =>
+        passage.segment === candidate.segment &&
+        passage.firstUnit <= candidate.unit &&
+        candidate.unit <= passage.lastUnit,
+    );
+    if (segment && !isShown) passages.push(grow(segment, candidate, passages, ranking, length));
   }
   return passages;
+}
+
+function grow(
+  segment: Segment,
+  candidate: Candidate,
+  passages: readonly Passage[],
+  ranking: Ranking,
+  length: number,
+): Passage {
+  const file = fileOfUnit(segment, candidate.unit);
+  let low = segment.fileUnits[file] ?? 0;
+  let high = (segment.fileUnits[file + 1] ?? 0) - 1;
+  for (const { segment: number, firstUnit, lastUnit } of passages) {
+    if (number !== candidate.segment) continue;
+    if (lastUnit < candidate.unit) low = Math.max(low, lastUnit + 1);
+    else high = Math.min(high, firstUnit - 1);
+  }
+  let first = candidate.unit;
+  let last = candidate.unit;
+  const score = (unit: number): number => ranking.scoreOf(candidate.segment, unit);
+  const size = (from: number, to: number): number => (segment.unitEnd[to] ?? 0) - (segment.unitStart[from] ?? 0);
+  // A line begun is finished first: half a list item or half of what somebody said misleads.
+  const sameLine = (one: number, other: number): number =>
+    segment.unitLine[one] === segment.unitLine[other] ? Number.MAX_SAFE_INTEGER : 0;
+  // A heading is shown only where it matched: the answer names it anyway.
+  const mayShow = (unit: number): boolean =>
+    segment.unitKind[unit] === UNIT_TEXT ||
+    (segment.unitKind[unit] === UNIT_HEADING && unit < first && score(unit) > candidate.score * 0.6);
+  for (;;) {
+    const up = first > low && mayShow(first - 1) && size(first - 1, last) <= length;
+    const down = last < high && mayShow(last + 1) && size(first, last + 1) <= length;
+    if (!up && !down) break;
+    const above = up ? score(first - 1) + sameLine(first - 1, first) : -1;
+    const below = down ? score(last + 1) + sameLine(last + 1, last) : -1;
+    if (above > below) first -= 1;
+    else last += 1;
+  }
+  return { segment: candidate.segment, file, firstUnit: first, lastUnit: last, score: candidate.score };
 }

@@ -15,3 +15,6 @@ export function hashTerm(term: string): TermHash {
   }
   return { low: low >>> 0, high: high >>> 0 };
 }
+
+/** Words at least this long share a group by their first letters: a stemmer for the languages that have none here. */
+export const GROUP_PREFIX = 5;
