@@ -34,7 +34,7 @@ export const DEFAULT_TUNING: RankTuning = {
   label: 2.5,
   heading: 0.3,
   family: 0.5,
-  synonym: 0.4,
+  synonym: 0.3,
   date: 2.5,
 };
 
@@ -64,8 +64,12 @@ interface Hits {
 }
 
 const CANDIDATES = 200;
+/** The score of a unit with a word the query excludes: never shown, not even around another unit. */
+export const EXCLUDED = -1;
 
 export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_TUNING): Ranking {
+  // A phrase is checked in the text afterwards and may throw most candidates out.
+  const limit = query.phrases.length > 0 ? CANDIDATES * 10 : CANDIDATES;
   let units = 0;
   let tokens = 0;
   for (const segment of corpus.segments) {
@@ -88,6 +92,10 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
   corpus.segments.forEach((segment, number) => {
     const score = scoreSegment(segment, query, idf, average, tuning);
     scores.push(score);
+    for (const excluded of query.excluded) {
+      const id = segment.terms.get(excluded.low, excluded.high);
+      if (id >= 0) for (const unit of readPostings(segment, id).units) score[unit] = EXCLUDED;
+    }
     const dated = query.dates.length > 0;
     let floor = 0;
     for (let file = 0; file < segment.files.length; file += 1) {
@@ -96,26 +104,26 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
       let boost = -1;
       for (let unit = from; unit < to; unit += 1) {
         const value = score[unit] ?? 0;
-        if (value === 0) continue;
+        if (value <= 0) continue;
         if (boost < 0) boost = corpus.isLive(number, file) ? (dated ? dateBoost(query, segment, file, tuning) : 1) : 0;
         const final = value * boost;
         score[unit] = final;
         if (final > floor) {
           best.push({ segment: number, unit, score: final });
-          if (best.length >= CANDIDATES * 4) floor = cut(best);
+          if (best.length >= limit * 4) floor = cut(best, limit);
         }
       }
     }
   });
-  cut(best);
+  cut(best, limit);
   return { best, scoreOf: (segment, unit) => scores[segment]?.[unit] ?? 0 };
 }
 
-/** Keeps the best CANDIDATES, best first, ties by place so that the order never depends on the engine's sort. */
-function cut(best: Candidate[]): number {
+/** Keeps the best `limit`, best first, ties by place so that the order never depends on the engine's sort. */
+function cut(best: Candidate[], limit: number): number {
   best.sort((a, b) => b.score - a.score || a.segment - b.segment || a.unit - b.unit);
-  if (best.length > CANDIDATES) best.length = CANDIDATES;
-  return best.length < CANDIDATES ? 0 : (best.at(-1)?.score ?? 0);
+  if (best.length > limit) best.length = limit;
+  return best.length < limit ? 0 : (best.at(-1)?.score ?? 0);
 }
 
 function dateBoost(query: Query, segment: Segment, file: number, tuning: RankTuning): number {

@@ -59,7 +59,7 @@ function grow(
     segment.unitLine[one] === segment.unitLine[other] ? Number.MAX_SAFE_INTEGER : 0;
   // A heading is shown only where it matched: the answer names it anyway.
   const mayShow = (unit: number): boolean =>
-    segment.unitKind[unit] === UNIT_TEXT ||
+    (segment.unitKind[unit] === UNIT_TEXT && score(unit) >= 0) ||
     (segment.unitKind[unit] === UNIT_HEADING && unit < first && score(unit) > candidate.score * 0.6);
   for (;;) {
     const up = first > low && mayShow(first - 1) && size(first - 1, last) <= length;
