@@ -106,7 +106,8 @@ export class MemoryIndex {
     const paths = [...this.#dirty];
     this.#dirty.clear();
     for (const path of paths) await this.#take(path);
-    this.#delta = buildSegment(this.#deltaFiles.values());
+    if (this.#deltaFiles.size > LARGEST_DELTA) await this.#compare(await this.#scan(), events);
+    else this.#delta = buildSegment(this.#deltaFiles.values());
   }
 
   async #scan(): Promise<FoundFile[]> {
