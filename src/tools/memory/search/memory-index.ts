@@ -130,7 +130,8 @@ export class MemoryIndex {
         (number === undefined || this.#dead[number] === 1 ? undefined : this.#main.files[number]);
       if (known?.size !== file.size || known.mtimeMs !== file.mtimeMs) changed.push(file);
     }
-    if (changed.length > LARGEST_DELTA || this.#deltaFiles.size + changed.length > LARGEST_DELTA) {
+    const isFirst = this.#main.files.length === 0 && found.length > 0;
+    if (isFirst || this.#deltaFiles.size + changed.length > LARGEST_DELTA) {
       await this.#build(found, events);
       return;
     }

@@ -1,6 +1,6 @@
 import type { Candidate, Ranking } from "./rank.ts";
 import { fileOfUnit, type Segment } from "./segment.ts";
-import { UNIT_HEADING, UNIT_TEXT } from "./units.ts";
+import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
 
 /** A stretch of units to show: all of one file, in reading order. */
 export interface Passage {
@@ -21,13 +21,19 @@ export function choosePassages(
   length: number = SNIPPET_LENGTH,
 ): Passage[] {
   const passages: Passage[] = [];
-  for (const candidate of ranking.best) {
+  for (const best of ranking.best) {
     if (passages.length >= limit) break;
-    const segment = segments[candidate.segment];
+    const segment = segments[best.segment];
+    // A file found by its name is shown from its first text.
+    const isName = segment?.unitKind[best.unit] === UNIT_NAME;
+    const candidate = isName ? { ...best, unit: best.unit + 1 } : best;
+    if (isName && (segment.unitKind[candidate.unit] ?? UNIT_NAME) === UNIT_NAME) continue;
+    if (ranking.scoreOf(candidate.segment, candidate.unit) < 0) continue;
     const isShown = passages.some(
       (passage) =>
         passage.segment === candidate.segment &&
-        passage.firstUnit <= candidate.unit &&
+        // A heading right above a passage adds nothing to it.
+        passage.firstUnit <= candidate.unit + (segment?.unitKind[candidate.unit] === UNIT_HEADING ? 1 : 0) &&
         candidate.unit <= passage.lastUnit,
     );
     if (segment && !isShown) passages.push(grow(segment, candidate, passages, ranking, length));
