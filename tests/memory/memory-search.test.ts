@@ -17,8 +17,12 @@ describe("memory_search", () => {
   test("answers in the seed's format with a line range, and the same structured", async () => {
     await place.write("memory/2026-03-09.md", "# Monday\n\nWe chose the blue tiles for the kitchen.\n");
     const { text, structured } = await place.call(createMemorySearchTool(), { query: "kitchen tiles" });
-    expect(text).toMatch(/^\[1\] memory\/2026-03-09\.md:3-3 \(score: [\d.]+\)\nWe chose the blue tiles for the kitchen\./);
-    expect(structured?.results).toMatchObject([{ file: "memory/2026-03-09.md", startLine: 3, endLine: 3, heading: "Monday" }]);
+    expect(text).toMatch(
+      /^\[1\] memory\/2026-03-09\.md:3-3 \(score: [\d.]+\)\nWe chose the blue tiles for the kitchen\./,
+    );
+    expect(structured?.results).toMatchObject([
+      { file: "memory/2026-03-09.md", startLine: 3, endLine: 3, heading: "Monday" },
+    ]);
   });
 
   test("sees a file added, changed and deleted a moment ago", async () => {
@@ -44,7 +48,9 @@ describe("memory_search", () => {
     expect(await found({ query: '"red boat"' })).toEqual(["memory/2026-01-05.md", "memory/work/notes.md"]);
     expect(await found({ query: "boat -party" })).toEqual(["memory/2026-01-05.md", "memory/2026-02-05.md"]);
     expect(await found({ query: "boat", file: "memory/work/**" })).toEqual(["memory/work/notes.md"]);
-    expect(await found({ query: "boat", file: "2026-*.md", since: "2026-02-01" })).toEqual(["memory/2026-02-05.md"]);
+    expect(await found({ query: "boat", file: "2026-*.md", since: "2026-02-01" })).toEqual([
+      "memory/2026-02-05.md",
+    ]);
   });
 
   test("finds words in scripts without spaces, without diacritics and in other forms", async () => {
@@ -81,19 +87,29 @@ describe("memory_search", () => {
         const { text } = await place.call(createMemorySearchTool(), { query: "lighthouse" });
         expect(text).toContain("spring");
         await writeFile(join(folder, name), whole.subarray(0, at));
-        expect((await place.call(createMemorySearchTool(), { query: "lighthouse" })).text).toContain("spring");
+        expect((await place.call(createMemorySearchTool(), { query: "lighthouse" })).text).toContain(
+          "spring",
+        );
       }
     }
   });
 
   test("the seed's own ranking counts keywords", async () => {
     await place.write("MEMORY.md", "tea tea tea\n\ntea and milk\n");
-    const { structured } = await place.call(createMemorySearchTool(() => ({ ranking: "keyword" })), { query: "Tea milk" });
-    expect(structured?.results).toMatchObject([{ score: 3, startLine: 1 }, { score: 2, startLine: 3 }]);
+    const { structured } = await place.call(
+      createMemorySearchTool(() => ({ ranking: "keyword" })),
+      { query: "Tea milk" },
+    );
+    expect(structured?.results).toMatchObject([
+      { score: 3, startLine: 1 },
+      { score: 2, startLine: 3 },
+    ]);
   });
 
   test("refuses an empty query and a bad date with the next step", async () => {
-    await expect(place.call(createMemorySearchTool(), { query: " " })).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(place.call(createMemorySearchTool(), { query: " " })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
     await expect(place.call(createMemorySearchTool(), { query: "a", since: "soon" })).rejects.toMatchObject({
       next: "Write it as YYYY-MM-DD.",
     });

@@ -15,7 +15,12 @@ const text = fc
 test("postings, after a save and a load, say what reading every unit says", () => {
   fc.assert(
     fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (texts) => {
-      const files = texts.map((content, at) => ({ path: `memory/n${at}.md`, size: 0, mtimeMs: 0, text: content }));
+      const files = texts.map((content, at) => ({
+        path: `memory/n${at}.md`,
+        size: 0,
+        mtimeMs: 0,
+        text: content,
+      }));
       const segment = decodeSegment(encodeSegment(buildSegment(files)));
       if (!segment) throw new Error("not decoded");
       const expected = new Map<string, Set<number>>();

@@ -14,8 +14,15 @@ const MOST_CHARACTERS = 7_600;
 const schema = z.object({
   query: z
     .string()
-    .describe('Words or a question. "quoted words" must appear as written; -word leaves out lines with that word.'),
-  maxResults: z.number().int().nullable().optional().describe("How many passages to return, 1 to 50. Default 6."),
+    .describe(
+      'Words or a question. "quoted words" must appear as written; -word leaves out lines with that word.',
+    ),
+  maxResults: z
+    .number()
+    .int()
+    .nullable()
+    .optional()
+    .describe("How many passages to return, 1 to 50. Default 6."),
   file: z
     .string()
     .nullable()
@@ -61,7 +68,9 @@ export function createMemorySearchTool(options: () => MemoryOptions = () => ({})
     idempotent: true,
     async execute(input, context) {
       if (input.query.trim() === "") {
-        throw new CamelError("invalid_input", "The query is empty.", { next: "Say what to look for, in a few words." });
+        throw new CamelError("invalid_input", "The query is empty.", {
+          next: "Say what to look for, in a few words.",
+        });
       }
       const maxResults = input.maxResults ?? DEFAULT_RESULTS;
       if (maxResults < 1 || maxResults > MOST_RESULTS) {
@@ -74,7 +83,10 @@ export function createMemorySearchTool(options: () => MemoryOptions = () => ({})
       const untilDay = dayOf("until", input.until);
       const roots = [
         { index: indexOf(await context.memoryRoot(), context.home), prefix: "" },
-        ...shared.map(({ name, root }) => ({ index: indexOf(root, context.home), prefix: `shared/${name}/` })),
+        ...shared.map(({ name, root }) => ({
+          index: indexOf(root, context.home),
+          prefix: `shared/${name}/`,
+        })),
       ];
       const answer = await searchMemory(
         roots,
@@ -100,7 +112,9 @@ function dayOf(name: string, text: string | null | undefined): number | undefine
   if (text == null || text === "") return undefined;
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : Number.NaN;
   if (Number.isNaN(time)) {
-    throw new CamelError("invalid_input", `"${name}" is not a date: ${text}`, { next: "Write it as YYYY-MM-DD." });
+    throw new CamelError("invalid_input", `"${name}" is not a date: ${text}`, {
+      next: "Write it as YYYY-MM-DD.",
+    });
   }
   return time / 86_400_000;
 }
@@ -125,7 +139,9 @@ function present(answer: SearchAnswer, query: string): { text: string; structure
     );
   }
   if (results.length < answer.hits.length) {
-    notes.push(`${answer.hits.length - results.length} more left out for length; narrow the query or pass file.`);
+    notes.push(
+      `${answer.hits.length - results.length} more left out for length; narrow the query or pass file.`,
+    );
   }
   const skipped = skippedNote(answer.skipped);
   if (skipped !== "") notes.push(skipped);

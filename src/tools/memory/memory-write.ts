@@ -12,14 +12,26 @@ const schema = z.object({
     .optional()
     .describe("append (default) adds text; replace changes oldText to text; forget removes oldText."),
   text: z.string().nullable().optional().describe("What to write, Markdown. Needed by append and replace."),
-  oldText: z.string().nullable().optional().describe("The exact text to replace or forget; it must stand there once."),
+  oldText: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("The exact text to replace or forget; it must stand there once."),
   file: z
     .string()
     .nullable()
     .optional()
     .describe("MEMORY.md or a .md file under memory/. Default: today's file, memory/YYYY-MM-DD.md."),
-  heading: z.string().nullable().optional().describe("append: put the text under this heading, made if missing."),
-  allowSecrets: z.boolean().nullable().optional().describe("Write text that looks like a credential all the same."),
+  heading: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("append: put the text under this heading, made if missing."),
+  allowSecrets: z
+    .boolean()
+    .nullable()
+    .optional()
+    .describe("Write text that looks like a credential all the same."),
 });
 
 const output = z.object({ action: z.string(), file: z.string(), line: z.number(), checkpoint: z.string() });
@@ -47,12 +59,18 @@ export function createMemoryWriteTool(): ToolDef {
       checkNotePath(file);
       const text = action === "forget" ? "" : (input.text ?? "");
       if (action !== "forget" && text.trim() === "") {
-        throw new CamelError("invalid_input", `"text" is needed to ${action}.`, { next: "Send the note as text." });
+        throw new CamelError("invalid_input", `"text" is needed to ${action}.`, {
+          next: "Send the note as text.",
+        });
       }
       if (text.length > LONGEST_NOTE) {
-        throw new CamelError("too_large", `The note has ${text.length} characters; ${LONGEST_NOTE} are allowed.`, {
-          next: "Split it into several notes.",
-        });
+        throw new CamelError(
+          "too_large",
+          `The note has ${text.length} characters; ${LONGEST_NOTE} are allowed.`,
+          {
+            next: "Split it into several notes.",
+          },
+        );
       }
       const secret = input.allowSecrets === true ? undefined : secretIn(text);
       if (secret !== undefined) {

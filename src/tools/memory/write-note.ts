@@ -18,7 +18,9 @@ export function checkNotePath(file: string): void {
   const parts = file.split("/");
   const isAllowed =
     file === "MEMORY.md" ||
-    (file.startsWith("memory/") && /\.md$/i.test(file) && !parts.some((part) => part === "" || part.startsWith(".")));
+    (file.startsWith("memory/") &&
+      /\.md$/i.test(file) &&
+      !parts.some((part) => part === "" || part.startsWith(".")));
   if (isAllowed) return;
   throw new CamelError("path_outside_root", `"${file}" is not a memory file.`, {
     next: "Use MEMORY.md or a .md file under memory/, such as memory/projects.md.",
@@ -40,7 +42,11 @@ export async function appendNote(target: NoteTarget, text: string, heading?: str
       const title = heading !== undefined && section === undefined ? `## ${heading}\n\n` : "";
       // One write at the end: an editor or another tool that appends at the same time loses nothing.
       await mkdir(dirname(path), { recursive: true });
-      const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+      const handle = await open(
+        path,
+        constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW,
+        0o600,
+      );
       try {
         await handle.writeFile(`${lead}${title}${note}\n`);
         await handle.sync();
@@ -56,7 +62,11 @@ export async function appendNote(target: NoteTarget, text: string, heading?: str
 }
 
 /** Replaces the one place where `oldText` stands; with "" it forgets it. The old file is kept as a checkpoint. */
-export async function replaceNote(target: NoteTarget, oldText: string, newText: string): Promise<{ line: number; checkpoint: string }> {
+export async function replaceNote(
+  target: NoteTarget,
+  oldText: string,
+  newText: string,
+): Promise<{ line: number; checkpoint: string }> {
   return locked(target, async (path) => {
     const old = await readFile(path, "utf8");
     const at = old.indexOf(oldText);
@@ -70,12 +80,19 @@ export async function replaceNote(target: NoteTarget, oldText: string, newText: 
         next: "Send more of the surrounding text, so that it fits one place only.",
       });
     }
-    const checkpoint = join(target.home, "checkpoints", "memory", `${createHash("sha256").update(`${path}\0${old}`).digest("hex").slice(0, 24)}.md`);
+    const checkpoint = join(
+      target.home,
+      "checkpoints",
+      "memory",
+      `${createHash("sha256").update(`${path}\0${old}`).digest("hex").slice(0, 24)}.md`,
+    );
     await replaceFile(checkpoint, old);
     let end = at + oldText.length;
     // A forgotten line goes with its line break.
     if (newText === "" && (at === 0 || old[at - 1] === "\n") && old[end] === "\n") end += 1;
-    await replaceFile(path, old.slice(0, at) + newText + old.slice(end), { mode: (await stat(path)).mode & 0o777 });
+    await replaceFile(path, old.slice(0, at) + newText + old.slice(end), {
+      mode: (await stat(path)).mode & 0o777,
+    });
     return { line: old.slice(0, at).split("\n").length, checkpoint };
   });
 }
@@ -91,7 +108,14 @@ async function locked<T>(target: NoteTarget, work: (path: string) => Promise<T>)
 /** The line index after the section's last line of text; undefined where no such heading stands. */
 function sectionEnd(lines: readonly string[], heading: string): number | undefined {
   const wanted = heading.trim().toLowerCase();
-  const start = lines.findIndex((line) => /^#{1,6}\s/.test(line) && line.replace(/^#+\s*/, "").trim().toLowerCase() === wanted);
+  const start = lines.findIndex(
+    (line) =>
+      /^#{1,6}\s/.test(line) &&
+      line
+        .replace(/^#+\s*/, "")
+        .trim()
+        .toLowerCase() === wanted,
+  );
   if (start < 0) return undefined;
   const level = /^#+/.exec(lines[start] ?? "")?.[0].length ?? 1;
   let end = lines.findIndex((line, at) => at > start && (/^(#+)\s/.exec(line)?.[1]?.length ?? 7) <= level);

@@ -1,4 +1,6 @@
-const MONTHS = "january february march april may june july august september october november december".split(" ");
+const MONTHS = "january february march april may june july august september october november december".split(
+  " ",
+);
 const NO_DAY = -0x80000000;
 
 /** Days since 1970 of a date in a file's path (`2026-03-09`, `2026/03/09`, `20260309`), or `NO_DAY`. */
@@ -22,7 +24,10 @@ export interface DateHint {
 
 const NAMED = `(${MONTHS.map((month) => `${month.slice(0, 3)}(?:${month.slice(3)})?`).join("|")}|sept)`;
 const DAY = "(\\d{1,2})(?:st|nd|rd|th)?";
-const MONTH_FIRST = new RegExp(`\\b${NAMED}\\b\\.?(?:\\s+${DAY}(?!\\d))?(?:,?\\s+(?:of\\s+)?((?:19|20)\\d{2}))?`, "gi");
+const MONTH_FIRST = new RegExp(
+  `\\b${NAMED}\\b\\.?(?:\\s+${DAY}(?!\\d))?(?:,?\\s+(?:of\\s+)?((?:19|20)\\d{2}))?`,
+  "gi",
+);
 const DAY_FIRST = new RegExp(`\\b${DAY}\\s+(?:of\\s+)?${NAMED}\\b\\.?(?:,?\\s+((?:19|20)\\d{2}))?`, "gi");
 const ISO = /\b((?:19|20)\d{2})-(\d{2})(?:-(\d{2}))?\b/g;
 const YEAR = /\b((?:19|20)\d{2})\b/g;
@@ -31,7 +36,10 @@ const YEAR = /\b((?:19|20)\d{2})\b/g;
 export function dateHints(query: string): DateHint[] {
   const hints: DateHint[] = [];
   let rest = query;
-  const take = (pattern: RegExp, read: (match: readonly (string | undefined)[]) => DateHint | undefined): void => {
+  const take = (
+    pattern: RegExp,
+    read: (match: readonly (string | undefined)[]) => DateHint | undefined,
+  ): void => {
     rest = rest.replace(pattern, (...match: (string | undefined)[]) => {
       const hint = read(match);
       if (!hint) return match[0] ?? "";
@@ -43,7 +51,10 @@ export function dateHints(query: string): DateHint[] {
   take(DAY_FIRST, ([, day, month, year]) => hintOf(year, monthOf(month), day));
   take(MONTH_FIRST, ([whole, month, day, year]) =>
     // "may" and "march" are words too: alone they name a month only when written as one.
-    day === undefined && year === undefined && !/^[A-Z]/.test(whole ?? "") && /^(?:may|mar|march|sep|dec|jan)$/i.test(month ?? "")
+    day === undefined &&
+    year === undefined &&
+    !/^[A-Z]/.test(whole ?? "") &&
+    /^(?:may|mar|march|sep|dec|jan)$/i.test(month ?? "")
       ? undefined
       : hintOf(year, monthOf(month), day),
   );

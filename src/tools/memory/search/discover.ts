@@ -20,7 +20,13 @@ export interface Discovery {
 export const LARGEST_FILE = 4 * 1024 * 1024;
 const PARALLEL = 64;
 
-export const noneSkipped = (): Skipped => ({ symlink: 0, hidden: 0, too_large: 0, not_text: 0, unreadable: 0 });
+export const noneSkipped = (): Skipped => ({
+  symlink: 0,
+  hidden: 0,
+  too_large: 0,
+  not_text: 0,
+  unreadable: 0,
+});
 
 /** MEMORY.md (or memory.md; once where both exist) and every Markdown file below memory/. Links are never followed. */
 export async function discover(root: string): Promise<Discovery> {

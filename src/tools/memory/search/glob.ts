@@ -12,7 +12,11 @@ export function globToRegExp(glob: string): RegExp {
     else if (character === "?") source += "[^/]";
     else if (character === "[" && glob.indexOf("]", at + 2) > 0) {
       const end = glob.indexOf("]", at + 2);
-      source += `[${glob.slice(at + 1, end).replace(/^!/, "^").replaceAll("\\", "\\\\").replaceAll("[", "\\[")}]`;
+      source += `[${glob
+        .slice(at + 1, end)
+        .replace(/^!/, "^")
+        .replaceAll("\\", "\\\\")
+        .replaceAll("[", "\\[")}]`;
       at = end;
     } else if (character === "{" && glob.includes("}", at)) {
       source += "(?:";

@@ -27,7 +27,8 @@ export function keywordRanking(
       let score = 0;
       for (const keyword of keywords) score += lower.split(keyword).length - 1;
       const snippet = part.trim().slice(0, 500);
-      if (score > 0) hits.push({ path, startLine, endLine: startLine + snippet.split("\n").length - 1, snippet, score });
+      if (score > 0)
+        hits.push({ path, startLine, endLine: startLine + snippet.split("\n").length - 1, snippet, score });
     }
   }
   return hits.sort((a, b) => b.score - a.score).slice(0, maxResults);

@@ -2,7 +2,15 @@ import { createHash } from "node:crypto";
 import { watch, type FSWatcher } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { discover, isMainFile, isMarkdown, noneSkipped, statFile, type FoundFile, type Skipped } from "./discover.ts";
+import {
+  discover,
+  isMainFile,
+  isMarkdown,
+  noneSkipped,
+  statFile,
+  type FoundFile,
+  type Skipped,
+} from "./discover.ts";
 import { loadSegment, saveSegment } from "./persist.ts";
 import { readText } from "./read-text.ts";
 import { buildSegment, SegmentBuilder, type SourceFile } from "./segment-builder.ts";
@@ -44,7 +52,11 @@ export class MemoryIndex {
 
   constructor(root: string, home: string) {
     this.root = root;
-    this.#savePath = join(home, "index", `${createHash("sha256").update(root).digest("hex").slice(0, 24)}.idx`);
+    this.#savePath = join(
+      home,
+      "index",
+      `${createHash("sha256").update(root).digest("hex").slice(0, 24)}.idx`,
+    );
   }
 
   get segments(): readonly [Segment, Segment] {
@@ -137,7 +149,8 @@ export class MemoryIndex {
     }
     for (const [path, number] of this.#mainNumber) if (!present.has(path)) this.#dead[number] = 1;
     let gone = 0;
-    for (const path of this.#deltaFiles.keys()) if (!present.has(path)) gone += Number(this.#deltaFiles.delete(path));
+    for (const path of this.#deltaFiles.keys())
+      if (!present.has(path)) gone += Number(this.#deltaFiles.delete(path));
     for (const path of this.#unusable.keys()) if (!present.has(path)) this.#unusable.delete(path);
     for (const file of changed) await this.#take(file.path);
     if (changed.length + gone > 0) this.#delta = buildSegment(this.#deltaFiles.values());

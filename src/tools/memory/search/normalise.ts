@@ -35,7 +35,8 @@ export function termOf(word: string): string {
   let folded = fold(word);
   if (folded.endsWith("'s")) folded = folded.slice(0, -2);
   if (folded.includes("'")) folded = folded.replaceAll("'", "");
-  if (!LATIN_WORD.test(folded)) return folded.startsWith("ال") && folded.length > 4 ? folded.slice(2) : folded;
+  if (!LATIN_WORD.test(folded))
+    return folded.startsWith("ال") && folded.length > 4 ? folded.slice(2) : folded;
   const base = IRREGULAR.get(folded);
   if (base !== undefined) return base;
   if (folded.length <= 3) return folded;

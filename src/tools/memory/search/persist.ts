@@ -49,12 +49,19 @@ export function encodeSegment(segment: Segment): Buffer {
     tokenCount: segment.tokenCount,
     termCount: segment.terms.size,
     groupCount: segment.groups.size,
-    arrays: Object.entries(arrays).map(([name, data]) => [name, data instanceof Uint32Array ? "u32" : "u8", data.length]),
+    arrays: Object.entries(arrays).map(([name, data]) => [
+      name,
+      data instanceof Uint32Array ? "u32" : "u8",
+      data.length,
+    ]),
   };
   const json = Buffer.from(JSON.stringify(header));
   const parts: Uint8Array[] = [json, new Uint8Array(padding(json.length))];
   for (const data of Object.values(arrays)) {
-    parts.push(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), new Uint8Array(padding(data.byteLength)));
+    parts.push(
+      new Uint8Array(data.buffer, data.byteOffset, data.byteLength),
+      new Uint8Array(padding(data.byteLength)),
+    );
   }
   const head = Buffer.alloc(HEAD_BYTES);
   const body = Buffer.concat(parts);
@@ -67,7 +74,8 @@ export function encodeSegment(segment: Segment): Buffer {
 
 /** Undefined for anything but a whole, current index: the caller then builds a new one. */
 export function decodeSegment(bytes: Buffer): Segment | undefined {
-  if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== MAGIC || bytes.readUInt32LE(4) !== VERSION) return undefined;
+  if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== MAGIC || bytes.readUInt32LE(4) !== VERSION)
+    return undefined;
   const jsonLength = bytes.readUInt32LE(8);
   const body = bytes.subarray(HEAD_BYTES);
   if (jsonLength > body.length || crc32(body, jsonLength) !== bytes.readUInt32LE(12)) return undefined;
@@ -79,7 +87,8 @@ export function decodeSegment(bytes: Buffer): Segment | undefined {
     const size = kind === "u32" ? length * 4 : length;
     if (at + size > body.length) return undefined;
     if (kind === "u8") u8.set(name, new Uint8Array(body.buffer, body.byteOffset + at, length));
-    else if ((body.byteOffset + at) % 4 === 0) u32.set(name, new Uint32Array(body.buffer, body.byteOffset + at, length));
+    else if ((body.byteOffset + at) % 4 === 0)
+      u32.set(name, new Uint32Array(body.buffer, body.byteOffset + at, length));
     else u32.set(name, new Uint32Array(Uint8Array.from(body.subarray(at, at + size)).buffer));
     at += size + padding(size);
   }

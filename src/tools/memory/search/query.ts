@@ -26,7 +26,14 @@ const EXCLUDED = /(^|\s)-([\p{L}\p{N}][^\s]*)/gu;
 
 /** Terms of any text as the index names them, in order, with repeats. */
 export function termsOf(text: string): { term: string; word: string; isWord: boolean }[] {
-  const found: { term: string; word: string; isWord: boolean; start: number; end: number; single: boolean }[] = [];
+  const found: {
+    term: string;
+    word: string;
+    isWord: boolean;
+    start: number;
+    end: number;
+    single: boolean;
+  }[] = [];
   tokenize(text, 0, text.length, (start, end, kind) => {
     const word = text.slice(start, end);
     const term = kind === "word" ? termOf(word) : fold(word);
@@ -34,7 +41,9 @@ export function termsOf(text: string): { term: string; word: string; isWord: boo
   });
   // A single character counts only where it's alone; within a run its pairs say more.
   return found.filter(
-    (token) => !token.single || !found.some((other) => !other.single && other.start <= token.start && other.end >= token.end),
+    (token) =>
+      !token.single ||
+      !found.some((other) => !other.single && other.start <= token.start && other.end >= token.end),
   );
 }
 

@@ -105,7 +105,8 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
       for (let unit = from; unit < to; unit += 1) {
         const value = score[unit] ?? 0;
         if (value <= 0) continue;
-        if (boost < 0) boost = corpus.isLive(number, file) ? (dated ? dateBoost(query, segment, file, tuning) : 1) : 0;
+        if (boost < 0)
+          boost = corpus.isLive(number, file) ? (dated ? dateBoost(query, segment, file, tuning) : 1) : 0;
         const final = value * boost;
         score[unit] = final;
         if (final > floor) {
@@ -151,12 +152,21 @@ function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: n
   return ids;
 }
 
-function scoreSegment(segment: Segment, query: Query, idf: number[], average: number, tuning: RankTuning): Float32Array {
+function scoreSegment(
+  segment: Segment,
+  query: Query,
+  idf: number[],
+  average: number,
+  tuning: RankTuning,
+): Float32Array {
   const count = segment.unitStart.length;
   const total = new Float32Array(count);
   const own = new Float32Array(count);
   query.terms.forEach((term, at) => {
-    const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({ ...readPostings(segment, id), scale }));
+    const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
+      ...readPostings(segment, id),
+      scale,
+    }));
     addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total);
   });
   return total;

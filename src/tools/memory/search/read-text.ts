@@ -12,7 +12,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export async function readText(root: string, path: string): Promise<ReadResult> {
   try {
     // O_NONBLOCK: a FIFO put in the file's place must not hang the search.
-    const handle = await open(join(root, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const handle = await open(
+      join(root, path),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
     try {
       const before = await handle.stat();
       if (!before.isFile()) return "unreadable";

@@ -48,7 +48,11 @@ interface Text {
 
 const MOST_ATTEMPTS = 4;
 
-export async function searchMemory(roots: readonly SearchRoot[], request: SearchRequest, events: IndexEvents = {}): Promise<SearchAnswer> {
+export async function searchMemory(
+  roots: readonly SearchRoot[],
+  request: SearchRequest,
+  events: IndexEvents = {},
+): Promise<SearchAnswer> {
   for (let attempt = 1; ; attempt += 1) {
     for (const { index } of roots) await index.refresh(events);
     const answer = await searchOnce(roots, request);
@@ -67,14 +71,17 @@ async function searchOnce(
   const glob = request.file === undefined ? undefined : globToRegExp(request.file);
   const isFiltered = glob !== undefined || request.sinceDay !== undefined || request.untilDay !== undefined;
   for (const root of roots) {
-    for (const [reason, count] of Object.entries(root.index.skipped)) skipped[reason as keyof Skipped] += count;
+    for (const [reason, count] of Object.entries(root.index.skipped))
+      skipped[reason as keyof Skipped] += count;
     root.index.segments.forEach((segment, number) => {
       const isCurrent = (file: number): boolean => root.index.isLive(number, file);
       for (let file = 0; file < segment.files.length; file += 1) fileCount += Number(isCurrent(file));
       segments.push({
         segment,
         root,
-        isLive: isFiltered ? (file) => isCurrent(file) && matches(segment, file, root, request, glob) : isCurrent,
+        isLive: isFiltered
+          ? (file) => isCurrent(file) && matches(segment, file, root, request, glob)
+          : isCurrent,
       });
     });
   }
@@ -94,12 +101,20 @@ async function searchOnce(
       }
     }
     const hits = keywordRanking(files, request.query, request.maxResults);
-    return { hits: hits.map(({ path, ...hit }) => ({ file: path, heading: "", ...hit })), fileCount, skipped, isCurrent: true };
+    return {
+      hits: hits.map(({ path, ...hit }) => ({ file: path, heading: "", ...hit })),
+      fileCount,
+      skipped,
+      isCurrent: true,
+    };
   }
 
   const query = parseQuery(request.query);
   const plain = segments.map(({ segment }) => segment);
-  const ranking = rank({ segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false }, query);
+  const ranking = rank(
+    { segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false },
+    query,
+  );
   if (query.phrases.length > 0) {
     const best: Candidate[] = [];
     for (const candidate of ranking.best) {
@@ -126,7 +141,9 @@ async function searchOnce(
       endLine: segment.unitLine[passage.lastUnit] ?? 1,
       score: Math.round(passage.score * 100) / 100,
       heading: headingPath(segment, passage.firstUnit, text),
-      snippet: text.slice(segment.unitStart[passage.firstUnit], segment.unitEnd[passage.lastUnit]).replaceAll("\r\n", "\n"),
+      snippet: text
+        .slice(segment.unitStart[passage.firstUnit], segment.unitEnd[passage.lastUnit])
+        .replaceAll("\r\n", "\n"),
     });
   }
   return { hits, fileCount, skipped, isCurrent };
@@ -157,7 +174,8 @@ function matches(
   if (!entry) return false;
   const path = root.prefix + entry.path;
   // A pattern without a folder means the name, wherever the file lies.
-  if (glob && !glob.test(request.file?.includes("/") === true ? path : path.slice(path.lastIndexOf("/") + 1))) return false;
+  if (glob && !glob.test(request.file?.includes("/") === true ? path : path.slice(path.lastIndexOf("/") + 1)))
+    return false;
   const day = entry.day === NO_DAY ? Math.floor(entry.mtimeMs / 86_400_000) : entry.day;
   return day >= (request.sinceDay ?? -Infinity) && day <= (request.untilDay ?? Infinity);
 }

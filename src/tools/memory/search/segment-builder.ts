@@ -145,7 +145,8 @@ export class SegmentBuilder {
     }
     // Counting sort by term; within a term the units already ascend.
     const next = new Uint32Array(termCount + 1);
-    for (let term = 0; term < termCount; term += 1) next[term + 1] = (next[term] ?? 0) + (termUnits[term] ?? 0);
+    for (let term = 0; term < termCount; term += 1)
+      next[term + 1] = (next[term] ?? 0) + (termUnits[term] ?? 0);
     const order = new Uint32Array(total);
     for (let at = 0; at < total; at += 1) {
       const term = this.#postingTerm.data[at] ?? 0;

@@ -59,7 +59,8 @@ function grow(
   let first = candidate.unit;
   let last = candidate.unit;
   const score = (unit: number): number => ranking.scoreOf(candidate.segment, unit);
-  const size = (from: number, to: number): number => (segment.unitEnd[to] ?? 0) - (segment.unitStart[from] ?? 0);
+  const size = (from: number, to: number): number =>
+    (segment.unitEnd[to] ?? 0) - (segment.unitStart[from] ?? 0);
   // A line begun is finished first: half a list item or half of what somebody said misleads.
   const sameLine = (one: number, other: number): number =>
     segment.unitLine[one] === segment.unitLine[other] ? Number.MAX_SAFE_INTEGER : 0;

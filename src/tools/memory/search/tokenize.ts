@@ -55,7 +55,11 @@ export function tokenize(
         const next = classAt(text, at, text.charCodeAt(at));
         if (next === WORD) at += 1;
         // An apostrophe belongs to the word only between two of its letters: don't, l'eau, Anna's.
-        else if (next === APOSTROPHE && at + 1 < to && classAt(text, at + 1, text.charCodeAt(at + 1)) === WORD)
+        else if (
+          next === APOSTROPHE &&
+          at + 1 < to &&
+          classAt(text, at + 1, text.charCodeAt(at + 1)) === WORD
+        )
           at += 2;
         else break;
       }

@@ -26,7 +26,8 @@ const LONGEST = 400;
 const SENTENCE_END = /[.!?…]["'”’)\]]*\s+|[。！？｡]["'”’」』)）]*|\s\|\s/g;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+|$)/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
-const LABEL = /^[\s>*\-+]*(?:\*\*|__)?(\p{L}[\p{L}\p{N}.'’\- ]{0,38}[\p{L}\p{N}])(?:\*\*|__)?:(?:\*\*|__)?\s/u;
+const LABEL =
+  /^[\s>*\-+]*(?:\*\*|__)?(\p{L}[\p{L}\p{N}.'’\- ]{0,38}[\p{L}\p{N}])(?:\*\*|__)?:(?:\*\*|__)?\s/u;
 
 export function splitUnits(text: string): Unit[] {
   const units: Unit[] = [
@@ -47,11 +48,21 @@ export function splitUnits(text: string): Unit[] {
       const marks = inFence ? null : HEADING.exec(content);
       if (marks) {
         const level = marks[1]?.length ?? 1;
-        while (openHeadings.length > 0 && (units[openHeadings.at(-1) ?? 0]?.level ?? 0) >= level) openHeadings.pop();
+        while (openHeadings.length > 0 && (units[openHeadings.at(-1) ?? 0]?.level ?? 0) >= level)
+          openHeadings.pop();
         const above = openHeadings.at(-1) ?? 0;
         heading = units.length;
         openHeadings.push(heading);
-        units.push({ start: first, end: trimEnd(text, first, end), line, kind: UNIT_HEADING, level, heading: above, labelStart: 0, labelEnd: 0 });
+        units.push({
+          start: first,
+          end: trimEnd(text, first, end),
+          line,
+          kind: UNIT_HEADING,
+          level,
+          heading: above,
+          labelStart: 0,
+          labelEnd: 0,
+        });
       } else {
         splitLine(text, first, trimEnd(text, first, end), content, at, line, heading, units);
       }
@@ -77,7 +88,8 @@ function splitLine(
   const labelStart = label ? lineStart + content.indexOf(name) : from;
   const labelEnd = label ? labelStart + name.length : from;
   const push = (start: number, end: number): void => {
-    if (start < end) units.push({ start, end, line, kind: UNIT_TEXT, level: 0, heading, labelStart, labelEnd });
+    if (start < end)
+      units.push({ start, end, line, kind: UNIT_TEXT, level: 0, heading, labelStart, labelEnd });
   };
   let start = from;
   SENTENCE_END.lastIndex = from;
@@ -92,7 +104,12 @@ function splitLine(
   else pushBounded(text, start, to, push);
 }
 
-function pushBounded(text: string, from: number, to: number, push: (start: number, end: number) => void): number {
+function pushBounded(
+  text: string,
+  from: number,
+  to: number,
+  push: (start: number, end: number) => void,
+): number {
   let start = from;
   while (to - start > LONGEST) {
     let cut = text.lastIndexOf(" ", start + LONGEST);
@@ -121,6 +138,7 @@ function trimEnd(text: string, from: number, to: number): number {
 }
 
 function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x09 || code === 0x0d || code === 0xa0 || code === 0xfeff || code === 0x3000;
+  return (
+    code === 0x20 || code === 0x09 || code === 0x0d || code === 0xa0 || code === 0xfeff || code === 0x3000
+  );
 }
-
