@@ -1,0 +1,170 @@
+import { z } from "zod";
+import { CamelError } from "../../shared/errors.ts";
+import { defineTool, type ToolDef } from "../tool.ts";
+import type { MemoryOptions } from "./memory-options.ts";
+import type { Skipped } from "./search/discover.ts";
+import { MemoryIndex } from "./search/memory-index.ts";
+import { searchMemory, type SearchAnswer, type SearchHit } from "./search/search.ts";
+
+const DEFAULT_RESULTS = 6;
+const MOST_RESULTS = 50;
+/** Cline shows a model no more than 8,000 characters of an answer. */
+const MOST_CHARACTERS = 7_600;
+
+const schema = z.object({
+  query: z
+    .string()
+    .describe(
+      'Words or a question. "quoted words" must appear as written; -word leaves out lines with that word.',
+    ),
+  maxResults: z
+    .number()
+    .int()
+    .nullable()
+    .optional()
+    .describe("How many passages to return, 1 to 50. Default 6."),
+  file: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Only files that match this glob, for example "memory/projects/**" or "2026-03-*.md".'),
+  since: z.string().nullable().optional().describe("Only files of this day or later, YYYY-MM-DD."),
+  until: z.string().nullable().optional().describe("Only files of this day or earlier, YYYY-MM-DD."),
+});
+
+const output = z.object({
+  results: z.array(
+    z.object({
+      file: z.string(),
+      startLine: z.number(),
+      endLine: z.number(),
+      score: z.number(),
+      heading: z.string(),
+      snippet: z.string(),
+    }),
+  ),
+  files: z.number(),
+  note: z.string(),
+});
+
+/** Indexes live as long as the tool: one a root, built at its first search. */
+export function createMemorySearchTool(options: () => MemoryOptions = () => ({})): ToolDef {
+  const indexes = new Map<string, MemoryIndex>();
+  const indexOf = (root: string, home: string): MemoryIndex => {
+    const key = `${home}\0${root}`;
+    const index = indexes.get(key) ?? new MemoryIndex(root, home);
+    indexes.set(key, index);
+    return index;
+  };
+  return defineTool({
+    name: "memory_search",
+    title: "Search memory",
+    description:
+      "Searches MEMORY.md and memory/**/*.md for past decisions, facts, preferences and notes. Returns the best passages with file and line range; read more with memory_get.",
+    tier: "core",
+    schema,
+    output,
+    effect: "read",
+    idempotent: true,
+    async execute(input, context) {
+      if (input.query.trim() === "") {
+        throw new CamelError("invalid_input", "The query is empty.", {
+          next: "Say what to look for, in a few words.",
+        });
+      }
+      const maxResults = input.maxResults ?? DEFAULT_RESULTS;
+      if (maxResults < 1 || maxResults > MOST_RESULTS) {
+        throw new CamelError("invalid_input", `maxResults is ${maxResults}.`, {
+          next: `Use a whole number from 1 to ${MOST_RESULTS}.`,
+        });
+      }
+      const { ranking, shared = [] } = options();
+      const sinceDay = dayOf("since", input.since);
+      const untilDay = dayOf("until", input.until);
+      const roots = [
+        { index: indexOf(await context.memoryRoot(), context.home), prefix: "" },
+        ...shared.map(({ name, root }) => ({
+          index: indexOf(root, context.home),
+          prefix: `shared/${name}/`,
+        })),
+      ];
+      const answer = await searchMemory(
+        roots,
+        {
+          query: input.query,
+          maxResults,
+          ...(input.file == null ? {} : { file: input.file }),
+          ...(sinceDay === undefined ? {} : { sinceDay }),
+          ...(untilDay === undefined ? {} : { untilDay }),
+          ...(ranking === undefined ? {} : { ranking }),
+        },
+        {
+          progress: (progress, total) => context.progress({ progress, total, message: "indexing memory" }),
+          warn: (message) => context.log.warn(message),
+        },
+      );
+      return present(answer, input.query);
+    },
+  });
+}
+
+function dayOf(name: string, text: string | null | undefined): number | undefined {
+  if (text == null || text === "") return undefined;
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time)) {
+    throw new CamelError("invalid_input", `"${name}" is not a date: ${text}`, {
+      next: "Write it as YYYY-MM-DD.",
+    });
+  }
+  return time / 86_400_000;
+}
+
+function present(answer: SearchAnswer, query: string): { text: string; structured: Record<string, unknown> } {
+  const blocks: string[] = [];
+  const results: SearchHit[] = [];
+  let size = 0;
+  for (const hit of answer.hits) {
+    const block = `[${results.length + 1}] ${hit.file}:${hit.startLine}-${hit.endLine} (score: ${hit.score})\n${hit.snippet}`;
+    if (results.length > 0 && size + block.length > MOST_CHARACTERS) break;
+    size += block.length + 7;
+    blocks.push(block);
+    results.push(hit);
+  }
+  const notes: string[] = [];
+  if (results.length === 0) {
+    notes.push(
+      answer.fileCount === 0
+        ? "There are no memory files yet."
+        : `Nothing found for ${JSON.stringify(query)} in ${answer.fileCount} files. Try fewer or other words.`,
+    );
+  }
+  if (results.length < answer.hits.length) {
+    notes.push(
+      `${answer.hits.length - results.length} more left out for length; narrow the query or pass file.`,
+    );
+  }
+  const skipped = skippedNote(answer.skipped);
+  if (skipped !== "") notes.push(skipped);
+  const note = notes.join(" ");
+  return {
+    text: [...blocks, ...(note === "" ? [] : [note])].join("\n\n---\n\n"),
+    structured: { results, files: answer.fileCount, note },
+  };
+}
+
+const REASONS: Record<keyof Skipped, string> = {
+  symlink: "symbolic links",
+  hidden: "hidden",
+  too_large: "larger than 4 MB",
+  not_text: "not UTF-8 text",
+  unreadable: "unreadable",
+};
+
+function skippedNote(skipped: Skipped): string {
+  const parts = Object.entries(skipped)
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => `${count} ${REASONS[reason as keyof Skipped]}`);
+  return parts.length === 0 ? "" : `Not searched: ${parts.join(", ")}.`;
+}
+
+export const memorySearchTool = createMemorySearchTool();

@@ -1,0 +1,98 @@
+const MONTHS = "january february march april may june july august september october november december".split(
+  " ",
+);
+const NO_DAY = -0x80000000;
+
+/** Days since 1970 of a date in a file's path (`2026-03-09`, `2026/03/09`, `20260309`), or `NO_DAY`. */
+export function dayOfPath(path: string): number {
+  const match = /(?:^|[^\d])((?:19|20)\d{2})[-_/.]?(\d{2})[-_/.]?(\d{2})(?!\d)/.exec(path);
+  return match ? dayNumber(Number(match[1]), Number(match[2]), Number(match[3])) : NO_DAY;
+}
+
+export function dayNumber(year: number, month: number, day: number): number {
+  const at = new Date(Date.UTC(year, month - 1, day));
+  const isReal = at.getUTCMonth() === month - 1 && at.getUTCDate() === day;
+  return isReal ? at.getTime() / 86_400_000 : NO_DAY;
+}
+
+/** A date as a question names it; parts not said are absent. */
+export interface DateHint {
+  year?: number;
+  month?: number;
+  day?: number;
+}
+
+const NAMED = `(${MONTHS.map((month) => `${month.slice(0, 3)}(?:${month.slice(3)})?`).join("|")}|sept)`;
+const DAY = "(\\d{1,2})(?:st|nd|rd|th)?";
+const MONTH_FIRST = new RegExp(
+  `\\b${NAMED}\\b\\.?(?:\\s+${DAY}(?!\\d))?(?:,?\\s+(?:of\\s+)?((?:19|20)\\d{2}))?`,
+  "gi",
+);
+const DAY_FIRST = new RegExp(`\\b${DAY}\\s+(?:of\\s+)?${NAMED}\\b\\.?(?:,?\\s+((?:19|20)\\d{2}))?`, "gi");
+const ISO = /\b((?:19|20)\d{2})-(\d{2})(?:-(\d{2}))?\b/g;
+const YEAR = /\b((?:19|20)\d{2})\b/g;
+
+/** Every date form of a query, the most exact first; overlapping readings of the same words count once. */
+export function dateHints(query: string): DateHint[] {
+  const hints: DateHint[] = [];
+  let rest = query;
+  const take = (
+    pattern: RegExp,
+    read: (match: readonly (string | undefined)[]) => DateHint | undefined,
+  ): void => {
+    rest = rest.replace(pattern, (...match: (string | undefined)[]) => {
+      const hint = read(match);
+      if (!hint) return match[0] ?? "";
+      hints.push(hint);
+      return " ";
+    });
+  };
+  take(ISO, ([, year, month, day]) => hintOf(year, Number(month), day));
+  take(DAY_FIRST, ([, day, month, year]) => hintOf(year, monthOf(month), day));
+  take(MONTH_FIRST, ([whole, month, day, year]) =>
+    // "may" and "march" are words too: alone they name a month only when written as one.
+    day === undefined &&
+    year === undefined &&
+    !/^[A-Z]/.test(whole ?? "") &&
+    /^(?:may|mar|march|sep|dec|jan)$/i.test(month ?? "")
+      ? undefined
+      : hintOf(year, monthOf(month), day),
+  );
+  take(YEAR, ([, year]) => hintOf(year, undefined, undefined));
+  return hints;
+}
+
+function monthOf(name: string | undefined): number {
+  return MONTHS.findIndex((month) => month.startsWith((name ?? "").slice(0, 3).toLowerCase())) + 1;
+}
+
+function hintOf(year: string | undefined, month: number | undefined, day: string | undefined): DateHint {
+  return {
+    ...(year === undefined ? {} : { year: Number(year) }),
+    ...(month === undefined ? {} : { month }),
+    ...(day === undefined ? {} : { day: Number(day) }),
+  };
+}
+
+/**
+ * How well a file written on `fileDay` fits the hint, 0 to 1. What people write about a day is mostly written on
+ * it or soon after ("yesterday", "last weekend"), so the fit falls off slowly after the day and fast before it.
+ */
+export function dateFit(hint: DateHint, fileDay: number): number {
+  if (fileDay === NO_DAY) return 0;
+  const file = new Date(fileDay * 86_400_000);
+  const year = hint.year ?? file.getUTCFullYear();
+  if (hint.month === undefined) return file.getUTCFullYear() === year ? 0.15 : 0;
+  if (hint.day === undefined) {
+    const months = (file.getUTCFullYear() - year) * 12 + file.getUTCMonth() + 1 - hint.month;
+    if (months === 0) return 0.6;
+    return months === 1 && file.getUTCDate() <= 14 ? 0.25 : 0;
+  }
+  const after = fileDay - dayNumber(year, hint.month, hint.day);
+  if (after === 0) return 1;
+  if (after > 0 && after <= 3) return 0.8;
+  if (after > 0 && after <= 10) return 0.5;
+  return after >= -3 && after < 0 ? 0.3 : 0;
+}
+
+export { NO_DAY };

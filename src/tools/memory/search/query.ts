@@ -1,0 +1,98 @@
+import { dateHints, type DateHint } from "./dates.ts";
+import { fold, termOf } from "./normalise.ts";
+import { stopWordsFor } from "./stop-words.ts";
+import { synonymsOf } from "./synonyms.ts";
+import { GROUP_PREFIX, hashTerm, type TermHash } from "./term-hash.ts";
+import { tokenize } from "./tokenize.ts";
+
+export interface QueryTerm extends TermHash {
+  term: string;
+  /** Hash of the first letters, for words of the same family; absent for short words and dense scripts. */
+  group?: TermHash;
+  synonyms: readonly TermHash[];
+  weight: number;
+}
+
+export interface Query {
+  terms: QueryTerm[];
+  /** Folded text that must be shown in a result's passage. */
+  phrases: string[];
+  excluded: TermHash[];
+  dates: DateHint[];
+}
+
+const QUOTED = /(^|\s)(-?)["“”]([^"“”]+)["“”]/g;
+const EXCLUDED = /(^|\s)-([\p{L}\p{N}][^\s]*)/gu;
+
+/** Terms of any text as the index names them, in order, with repeats. */
+export function termsOf(text: string): { term: string; word: string; isWord: boolean }[] {
+  const found: {
+    term: string;
+    word: string;
+    isWord: boolean;
+    start: number;
+    end: number;
+    single: boolean;
+  }[] = [];
+  tokenize(text, 0, text.length, (start, end, kind) => {
+    const word = text.slice(start, end);
+    const term = kind === "word" ? termOf(word) : fold(word);
+    found.push({ term, word, isWord: kind === "word", start, end, single: kind === "single" });
+  });
+  // A single character counts only where it's alone; within a run its pairs say more.
+  return found.filter(
+    (token) =>
+      !token.single ||
+      !found.some((other) => !other.single && other.start <= token.start && other.end >= token.end),
+  );
+}
+
+export function parseQuery(text: string): Query {
+  const phrases: string[] = [];
+  const excludedTexts: string[] = [];
+  let rest = text.replace(QUOTED, (_whole, _space: string, minus: string, phrase: string) => {
+    if (minus === "-") {
+      excludedTexts.push(phrase);
+      return " ";
+    }
+    phrases.push(foldPhrase(phrase));
+    return ` ${phrase} `;
+  });
+  rest = rest.replace(EXCLUDED, (_whole, _space: string, word: string) => {
+    excludedTexts.push(word);
+    return " ";
+  });
+
+  const tokens = termsOf(rest);
+  const words = tokens.map((token) => fold(token.word));
+  const stop = stopWordsFor(words);
+  const telling = tokens.filter((_token, at) => !stop.has(words[at] ?? ""));
+  const terms = new Map<string, QueryTerm>();
+  for (const { term, isWord } of telling.length > 0 ? telling : tokens) {
+    const known = terms.get(term);
+    if (known) {
+      known.weight += 0.5;
+      continue;
+    }
+    terms.set(term, {
+      term,
+      ...hashTerm(term),
+      ...(isWord && term.length >= GROUP_PREFIX ? { group: hashTerm(term.slice(0, GROUP_PREFIX)) } : {}),
+      synonyms: synonymsOf(term).map(hashTerm),
+      weight: 1,
+    });
+  }
+  return {
+    terms: [...terms.values()],
+    phrases: phrases.filter((phrase) => phrase !== ""),
+    excluded: excludedTexts.flatMap((excluded) => termsOf(excluded).map(({ term }) => hashTerm(term))),
+    dates: dateHints(rest),
+  };
+}
+
+/** Phrases compare on folded words with single spaces, so that a line break or a comma doesn't hide one. */
+export function foldPhrase(text: string): string {
+  return fold(text)
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, " ")
+    .trim();
+}

@@ -1,0 +1,221 @@
+import { dateFit } from "./dates.ts";
+import type { Query, QueryTerm } from "./query.ts";
+import { POSTING_LABEL, readPostings, type Segment } from "./segment.ts";
+import { UNIT_NAME } from "./units.ts";
+
+/** Few, and each does something one can name; see docs/memory.md. */
+export interface RankTuning {
+  k1: number;
+  b: number;
+  /** What a unit gets of a term that stands 1, 2, ... units away. */
+  spread: readonly number[];
+  /** A term in more than this share of all units is too common to spread. */
+  spreadLimit: number;
+  /** A term in a line's `Name:` label, relative to one in the text. */
+  label: number;
+  /** What a unit gets of a term in a heading above it. */
+  heading: number;
+  /** Another word with the same first letters, relative to the word itself. */
+  family: number;
+  /** Up to this share more for a file whose date is the question's. */
+  date: number;
+  /** What a unit before the term gets, relative to one after it: an answer follows its question. */
+  back: number;
+  /** A word of much the same meaning, relative to the word itself. */
+  synonym: number;
+}
+
+export const DEFAULT_TUNING: RankTuning = {
+  k1: 0.9,
+  b: 0,
+  spread: [0.7, 0.55, 0.4, 0.3, 0.2, 0.1],
+  back: 0.6,
+  spreadLimit: 0.2,
+  label: 2.5,
+  heading: 0.3,
+  family: 0.5,
+  synonym: 0.3,
+  date: 2.5,
+};
+
+/** A unit that may be shown, with its score. */
+export interface Candidate {
+  segment: number;
+  unit: number;
+  score: number;
+}
+
+export interface Corpus {
+  segments: readonly Segment[];
+  /** Whether a file of a segment may be shown: not replaced by a newer segment, and inside the filter. */
+  isLive(segment: number, file: number): boolean;
+}
+
+export interface Ranking {
+  best: Candidate[];
+  /** Score of any unit, for growing snippets. */
+  scoreOf(segment: number, unit: number): number;
+}
+
+interface Hits {
+  units: Uint32Array;
+  marks: Uint8Array;
+  scale: number;
+}
+
+const CANDIDATES = 200;
+/** The score of a unit with a word the query excludes: never shown, not even around another unit. */
+export const EXCLUDED = -1;
+
+export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_TUNING): Ranking {
+  // A phrase is checked in the text afterwards and may throw most candidates out.
+  const limit = query.phrases.length > 0 ? CANDIDATES * 10 : CANDIDATES;
+  let units = 0;
+  let tokens = 0;
+  for (const segment of corpus.segments) {
+    units += segment.unitStart.length;
+    tokens += segment.tokenCount;
+  }
+  const average = units === 0 ? 1 : Math.max(1, tokens / units);
+  const idf = query.terms.map((term) => {
+    let holding = 0;
+    for (const segment of corpus.segments) {
+      for (const { id, scale } of termIds(segment, term, tuning)) {
+        if (scale === 1) holding += segment.termUnits[id] ?? 0;
+      }
+    }
+    // A word that stands nowhere itself is judged by its family, as a rare word.
+    return term.weight * Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
+  });
+  const scores: Float32Array[] = [];
+  const best: Candidate[] = [];
+  corpus.segments.forEach((segment, number) => {
+    const score = scoreSegment(segment, query, idf, average, tuning);
+    scores.push(score);
+    for (const excluded of query.excluded) {
+      const id = segment.terms.get(excluded.low, excluded.high);
+      if (id >= 0) for (const unit of readPostings(segment, id).units) score[unit] = EXCLUDED;
+    }
+    const dated = query.dates.length > 0;
+    let floor = 0;
+    for (let file = 0; file < segment.files.length; file += 1) {
+      const from = segment.fileUnits[file] ?? 0;
+      const to = segment.fileUnits[file + 1] ?? from;
+      let boost = -1;
+      for (let unit = from; unit < to; unit += 1) {
+        const value = score[unit] ?? 0;
+        if (value <= 0) continue;
+        if (boost < 0)
+          boost = corpus.isLive(number, file) ? (dated ? dateBoost(query, segment, file, tuning) : 1) : 0;
+        const final = value * boost;
+        score[unit] = final;
+        if (final > floor) {
+          best.push({ segment: number, unit, score: final });
+          if (best.length >= limit * 4) floor = cut(best, limit);
+        }
+      }
+    }
+  });
+  cut(best, limit);
+  return { best, scoreOf: (segment, unit) => scores[segment]?.[unit] ?? 0 };
+}
+
+/** Keeps the best `limit`, best first, ties by place so that the order never depends on the engine's sort. */
+function cut(best: Candidate[], limit: number): number {
+  best.sort((a, b) => b.score - a.score || a.segment - b.segment || a.unit - b.unit);
+  if (best.length > limit) best.length = limit;
+  return best.length < limit ? 0 : (best.at(-1)?.score ?? 0);
+}
+
+function dateBoost(query: Query, segment: Segment, file: number, tuning: RankTuning): number {
+  const day = segment.files[file]?.day ?? 0;
+  return 1 + tuning.date * Math.max(...query.dates.map((hint) => dateFit(hint, day)));
+}
+
+function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: number; scale: number }[] {
+  const own = segment.terms.get(term.low, term.high);
+  const ids = own < 0 ? [] : [{ id: own, scale: 1 }];
+  if (tuning.family > 0 && term.group) {
+    const head = segment.groups.get(term.group.low, term.group.high);
+    if (head >= 0) {
+      let id = head;
+      do {
+        if (id !== own) ids.push({ id, scale: tuning.family });
+        id = segment.termNext[id] ?? head;
+      } while (id !== head && ids.length < 64);
+    }
+  }
+  for (const synonym of term.synonyms) {
+    const id = segment.terms.get(synonym.low, synonym.high);
+    if (id >= 0) ids.push({ id, scale: tuning.synonym });
+  }
+  return ids;
+}
+
+function scoreSegment(
+  segment: Segment,
+  query: Query,
+  idf: number[],
+  average: number,
+  tuning: RankTuning,
+): Float32Array {
+  const count = segment.unitStart.length;
+  const total = new Float32Array(count);
+  const own = new Float32Array(count);
+  query.terms.forEach((term, at) => {
+    const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
+      ...readPostings(segment, id),
+      scale,
+    }));
+    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total);
+  });
+  return total;
+}
+
+/** Adds to each unit the most that one occurrence of the term, here or nearby, gives it. */
+function addTerm(
+  segment: Segment,
+  hits: readonly Hits[],
+  weight: number,
+  average: number,
+  tuning: RankTuning,
+  own: Float32Array,
+  total: Float32Array,
+): void {
+  let occurrences = 0;
+  for (const { units } of hits) occurrences += units.length;
+  const isCommon = occurrences > 50 && occurrences > segment.unitStart.length * tuning.spreadLimit;
+  const reach = isCommon ? 0 : tuning.spread.length;
+  const give = (unit: number, value: number): void => {
+    const had = own[unit] ?? 0;
+    if (value <= had) return;
+    own[unit] = value;
+    total[unit] = (total[unit] ?? 0) + value - had;
+  };
+  for (const { units, marks, scale } of hits) {
+    let file = 0;
+    for (let at = 0; at < units.length; at += 1) {
+      const unit = units[at] ?? 0;
+      while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
+      const mark = marks[at] ?? 1;
+      const times = mark & 0x7f;
+      const length = segment.unitLength[unit] ?? 1;
+      const saturated =
+        (times * (tuning.k1 + 1)) / (times + tuning.k1 * (1 - tuning.b + (tuning.b * length) / average));
+      const isLabel = (mark & POSTING_LABEL) !== 0;
+      const plain = weight * saturated * scale * (segment.unitKind[unit] === UNIT_NAME ? tuning.heading : 1);
+      give(unit, isLabel ? plain * tuning.label : plain);
+      const from = segment.fileUnits[file] ?? 0;
+      const to = segment.fileUnits[file + 1] ?? 0;
+      for (let distance = 1; distance <= reach; distance += 1) {
+        const part = plain * (tuning.spread[distance - 1] ?? 0);
+        if (unit - distance >= from) give(unit - distance, part * tuning.back);
+        if (unit + distance < to) give(unit + distance, part);
+      }
+    }
+  }
+  // Clears only what was touched: the scratch array is as long as the index.
+  for (const { units } of hits) {
+    for (const unit of units) own.fill(0, Math.max(0, unit - reach), unit + reach + 1);
+  }
+}

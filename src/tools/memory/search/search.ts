@@ -1,0 +1,210 @@
+import { NO_DAY } from "./dates.ts";
+import { noneSkipped, type Skipped } from "./discover.ts";
+import { globToRegExp } from "./glob.ts";
+import { keywordRanking } from "./keyword-ranking.ts";
+import type { IndexEvents, MemoryIndex } from "./memory-index.ts";
+import { foldPhrase, parseQuery } from "./query.ts";
+import { rank, type Candidate } from "./rank.ts";
+import { readText } from "./read-text.ts";
+import { fileOfUnit, type Segment } from "./segment.ts";
+import { choosePassages } from "./snippets.ts";
+import { UNIT_HEADING } from "./units.ts";
+
+export interface SearchRequest {
+  query: string;
+  maxResults: number;
+  file?: string;
+  /** Days since 1970, inclusive. */
+  sinceDay?: number;
+  untilDay?: number;
+  ranking?: "passages" | "keyword";
+}
+
+export interface SearchHit {
+  file: string;
+  startLine: number;
+  endLine: number;
+  score: number;
+  heading: string;
+  snippet: string;
+}
+
+export interface SearchAnswer {
+  hits: SearchHit[];
+  fileCount: number;
+  skipped: Skipped;
+}
+
+/** An index and the prefix its files are shown with: "" for the agent's own, `shared/NAME/` for a granted one. */
+export interface SearchRoot {
+  index: MemoryIndex;
+  prefix: string;
+}
+
+interface Text {
+  text: string;
+  isCurrent: boolean;
+}
+
+const MOST_ATTEMPTS = 4;
+
+export async function searchMemory(
+  roots: readonly SearchRoot[],
+  request: SearchRequest,
+  events: IndexEvents = {},
+): Promise<SearchAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    for (const { index } of roots) await index.refresh(events);
+    const answer = await searchOnce(roots, request);
+    // A file of a hit changed between refresh and reading: what would be shown is not what was ranked.
+    if (answer.isCurrent || attempt === MOST_ATTEMPTS) return answer;
+  }
+}
+
+async function searchOnce(
+  roots: readonly SearchRoot[],
+  request: SearchRequest,
+): Promise<SearchAnswer & { isCurrent: boolean }> {
+  const segments: { segment: Segment; root: SearchRoot; isLive(file: number): boolean }[] = [];
+  const skipped = noneSkipped();
+  let fileCount = 0;
+  const glob = request.file === undefined ? undefined : globToRegExp(request.file);
+  const isFiltered = glob !== undefined || request.sinceDay !== undefined || request.untilDay !== undefined;
+  for (const root of roots) {
+    for (const [reason, count] of Object.entries(root.index.skipped))
+      skipped[reason as keyof Skipped] += count;
+    root.index.segments.forEach((segment, number) => {
+      const isCurrent = (file: number): boolean => root.index.isLive(number, file);
+      for (let file = 0; file < segment.files.length; file += 1) fileCount += Number(isCurrent(file));
+      segments.push({
+        segment,
+        root,
+        isLive: isFiltered
+          ? (file) => isCurrent(file) && matches(segment, file, root, request, glob)
+          : isCurrent,
+      });
+    });
+  }
+  const texts = new Map<string, Promise<Text>>();
+  const textOf = (number: number, file: number): Promise<Text> => {
+    const key = `${number}:${file}`;
+    const known = texts.get(key) ?? currentText(segments[number], file);
+    texts.set(key, known);
+    return known;
+  };
+
+  if (request.ranking === "keyword") {
+    const files: { path: string; text: string }[] = [];
+    for (const [number, { segment, root, isLive }] of segments.entries()) {
+      for (const [file, { path }] of segment.files.entries()) {
+        if (isLive(file)) files.push({ path: root.prefix + path, text: (await textOf(number, file)).text });
+      }
+    }
+    const hits = keywordRanking(files, request.query, request.maxResults);
+    return {
+      hits: hits.map(({ path, ...hit }) => ({ file: path, heading: "", ...hit })),
+      fileCount,
+      skipped,
+      isCurrent: true,
+    };
+  }
+
+  const query = parseQuery(request.query);
+  const plain = segments.map(({ segment }) => segment);
+  const ranking = rank(
+    { segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false },
+    query,
+  );
+  if (query.phrases.length > 0) {
+    const best: Candidate[] = [];
+    for (const candidate of ranking.best) {
+      if (best.length >= 200) break;
+      const segment = plain[candidate.segment];
+      if (segment && (await holdsPhrases(segment, candidate, query.phrases, textOf))) best.push(candidate);
+    }
+    ranking.best = best;
+  }
+  const hits: SearchHit[] = [];
+  let isCurrent = true;
+  for (const passage of choosePassages(plain, ranking, request.maxResults)) {
+    const entry = segments[passage.segment];
+    const segment = entry?.segment;
+    if (!entry || !segment) continue;
+    const { text, isCurrent: isFileCurrent } = await textOf(passage.segment, passage.file);
+    if (!isFileCurrent) {
+      isCurrent = false;
+      continue;
+    }
+    hits.push({
+      file: entry.root.prefix + (segment.files[passage.file]?.path ?? ""),
+      startLine: segment.unitLine[passage.firstUnit] ?? 1,
+      endLine: segment.unitLine[passage.lastUnit] ?? 1,
+      score: Math.round(passage.score * 100) / 100,
+      heading: headingPath(segment, passage.firstUnit, text),
+      snippet: text
+        .slice(segment.unitStart[passage.firstUnit], segment.unitEnd[passage.lastUnit])
+        .replaceAll("\r\n", "\n"),
+    });
+  }
+  return { hits, fileCount, skipped, isCurrent };
+}
+
+async function currentText(
+  entry: { segment: Segment; root: SearchRoot } | undefined,
+  file: number,
+): Promise<Text> {
+  const known = entry?.segment.files[file];
+  if (!entry || !known) return { text: "", isCurrent: false };
+  const read = await readText(entry.root.index.root, known.path);
+  if (typeof read !== "string" && read.size === known.size && read.mtimeMs === known.mtimeMs) {
+    return { text: read.text, isCurrent: true };
+  }
+  entry.root.index.markChanged(known.path);
+  return { text: "", isCurrent: false };
+}
+
+function matches(
+  segment: Segment,
+  file: number,
+  root: SearchRoot,
+  request: SearchRequest,
+  glob: RegExp | undefined,
+): boolean {
+  const entry = segment.files[file];
+  if (!entry) return false;
+  const path = root.prefix + entry.path;
+  // A pattern without a folder means the name, wherever the file lies.
+  if (glob && !glob.test(request.file?.includes("/") === true ? path : path.slice(path.lastIndexOf("/") + 1)))
+    return false;
+  const day = entry.day === NO_DAY ? Math.floor(entry.mtimeMs / 86_400_000) : entry.day;
+  return day >= (request.sinceDay ?? -Infinity) && day <= (request.untilDay ?? Infinity);
+}
+
+/** Whether the unit, with the one before and after it, holds every phrase and itself begins or holds one's text. */
+async function holdsPhrases(
+  segment: Segment,
+  candidate: Candidate,
+  phrases: readonly string[],
+  textOf: (segment: number, file: number) => Promise<Text>,
+): Promise<boolean> {
+  const file = fileOfUnit(segment, candidate.unit);
+  const first = Math.max(candidate.unit - 1, segment.fileUnits[file] ?? 0);
+  const last = Math.min(candidate.unit + 1, (segment.fileUnits[file + 1] ?? 1) - 1);
+  const { text } = await textOf(candidate.segment, file);
+  const around = ` ${foldPhrase(text.slice(segment.unitStart[first], segment.unitEnd[last]))} `;
+  return phrases.every((phrase) => around.includes(isDense(phrase) ? phrase : ` ${phrase} `));
+}
+
+function isDense(phrase: string): boolean {
+  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(phrase);
+}
+
+function headingPath(segment: Segment, unit: number, text: string): string {
+  const names: string[] = [];
+  let at = segment.unitKind[unit] === UNIT_HEADING ? unit : (segment.unitHeading[unit] ?? 0);
+  while (segment.unitKind[at] === UNIT_HEADING) {
+    names.unshift(text.slice(segment.unitStart[at], segment.unitEnd[at]).replace(/^#+\s*/, ""));
+    at = segment.unitHeading[at] ?? 0;
+  }
+  return names.join(" > ");
+}

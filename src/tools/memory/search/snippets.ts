@@ -1,0 +1,81 @@
+import type { Candidate, Ranking } from "./rank.ts";
+import { fileOfUnit, type Segment } from "./segment.ts";
+import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
+
+/** A stretch of units to show: all of one file, in reading order. */
+export interface Passage {
+  segment: number;
+  file: number;
+  firstUnit: number;
+  lastUnit: number;
+  score: number;
+}
+
+export const SNIPPET_LENGTH = 540;
+
+/** Grows the best units with their better neighbours into passages that don't overlap, best first. */
+export function choosePassages(
+  segments: readonly Segment[],
+  ranking: Ranking,
+  limit: number,
+  length: number = SNIPPET_LENGTH,
+): Passage[] {
+  const passages: Passage[] = [];
+  for (const best of ranking.best) {
+    if (passages.length >= limit) break;
+    const segment = segments[best.segment];
+    // A file found by its name is shown from its first text.
+    const isName = segment?.unitKind[best.unit] === UNIT_NAME;
+    const candidate = isName ? { ...best, unit: best.unit + 1 } : best;
+    if (isName && (segment.unitKind[candidate.unit] ?? UNIT_NAME) === UNIT_NAME) continue;
+    if (ranking.scoreOf(candidate.segment, candidate.unit) < 0) continue;
+    const isShown = passages.some(
+      (passage) =>
+        passage.segment === candidate.segment &&
+        // A heading right above a passage adds nothing to it.
+        passage.firstUnit <= candidate.unit + (segment?.unitKind[candidate.unit] === UNIT_HEADING ? 1 : 0) &&
+        candidate.unit <= passage.lastUnit,
+    );
+    if (segment && !isShown) passages.push(grow(segment, candidate, passages, ranking, length));
+  }
+  return passages;
+}
+
+function grow(
+  segment: Segment,
+  candidate: Candidate,
+  passages: readonly Passage[],
+  ranking: Ranking,
+  length: number,
+): Passage {
+  const file = fileOfUnit(segment, candidate.unit);
+  let low = segment.fileUnits[file] ?? 0;
+  let high = (segment.fileUnits[file + 1] ?? 0) - 1;
+  for (const { segment: number, firstUnit, lastUnit } of passages) {
+    if (number !== candidate.segment) continue;
+    if (lastUnit < candidate.unit) low = Math.max(low, lastUnit + 1);
+    else high = Math.min(high, firstUnit - 1);
+  }
+  let first = candidate.unit;
+  let last = candidate.unit;
+  const score = (unit: number): number => ranking.scoreOf(candidate.segment, unit);
+  const size = (from: number, to: number): number =>
+    (segment.unitEnd[to] ?? 0) - (segment.unitStart[from] ?? 0);
+  // A line begun is finished first: half a list item or half of what somebody said misleads.
+  const sameLine = (one: number, other: number): number =>
+    segment.unitLine[one] === segment.unitLine[other] ? Number.MAX_SAFE_INTEGER : 0;
+  // A heading is shown only where it matched: the answer names it anyway.
+  const mayShow = (unit: number): boolean =>
+    (segment.unitKind[unit] === UNIT_TEXT && score(unit) >= 0) ||
+    (segment.unitKind[unit] === UNIT_HEADING && unit < first && score(unit) > candidate.score * 0.6);
+  for (;;) {
+    const up = first > low && mayShow(first - 1) && size(first - 1, last) <= length;
+    const down = last < high && mayShow(last + 1) && size(first, last + 1) <= length;
+    if (!up && !down) break;
+    const above = up ? score(first - 1) + sameLine(first - 1, first) : -1;
+    const below = down ? score(last + 1) + sameLine(last + 1, last) : -1;
+    if (above > below) first -= 1;
+    else last += 1;
+  }
+  return { segment: candidate.segment, file, firstUnit: first, lastUnit: last, score: candidate.score };
+}

@@ -1,0 +1,36 @@
+import { fold } from "./normalise.ts";
+
+/** Words of a question that say nothing about its subject, by language. */
+const LISTS: Record<string, string> = {
+  en: "a an the of to in on at by for with from and or but is are was were be been being am do does did doing has have had having what when where which who whom whose why how that this these those it its it's as if then than so i you he she we they me him her us them my your his our their will would can could should may might must shall about into not no there here any some much many also just did didn't doesn't don't isn't wasn't kind type s t",
+  de: "der die das den dem des ein eine einen einem einer eines und oder aber ist sind war waren sein wird werden wurde wurden hat haben hatte hatten was wann wo welche welcher welches welchen wer wem wen wie warum wieviel viele es er sie wir ihr ich du in im an am auf aus bei mit nach von vom zu zum zur für über unter durch als dass nicht auch so sich",
+  es: "el la los las un una unos unas de del al y o pero es son era eran fue fueron ser sido ha han había qué que cuál cuáles cuándo cuando dónde donde quién quiénes cómo como por para con sin sobre en a se su sus lo le les no cuánto cuántos cuántas más",
+  fr: "le la les un une des du de et ou mais est sont était étaient été être a ont avait que qui quoi quel quelle quels quelles quand où comment pourquoi combien il elle ils elles on nous vous je tu ce cette ces dans en sur par pour avec sans à au aux se sa son ses ne pas",
+  pt: "o a os as um uma de do da dos das e ou mas é são era foi foram ser que qual quais quando onde quem como por para com sem em no na nos nas se seu sua não quantos quantas",
+  it: "il lo la i gli le un uno una di del della dei delle e o ma è sono era erano stato che chi cosa quale quali quando dove come perché per con senza in su da al alla si suo sua non quanti quante",
+  nl: "de het een van en of maar is zijn was waren wordt werd heeft hebben had wat wanneer waar welke wie hoe waarom in op aan bij met naar voor door over uit te dat die er niet ook",
+  ru: "и в во не что он на я с со как а то все она так его но да ты к у же вы за бы по ее мне было вот от меня еще нет о из ему когда где кто какой какая какие каком чем сколько был была были это для",
+  ro: "a al ale am ar are au ca care ce cei cu cum când cine câte câți de din în la pe și sau un o unde este sunt fost era pentru prin se",
+  tr: "ve veya bir bu da de ile için ne nasıl neden kim hangi kaç nerede mi mı mu mü olan olarak",
+  el: "ο η το οι τα του της των τον την στο στη στην στις στους και ή αλλά είναι ήταν τι ποιος ποια ποιο πότε που πώς πόσα πόσοι με για από σε ένα μια",
+  vi: "là của và có những các một cho được trong với gì nào ai khi ở đã bao nhiêu",
+};
+
+const SETS = Object.values(LISTS).map((list) => new Set(list.split(" ").map(fold)));
+
+/**
+ * The stop words of the language the query seems to be in: the one whose list holds most of its words. A word of
+ * another language's list is never dropped, and nothing is when no list knows at least one of the words.
+ */
+export function stopWordsFor(words: readonly string[]): ReadonlySet<string> {
+  let best: ReadonlySet<string> = new Set();
+  let most = 0;
+  for (const set of SETS) {
+    const known = words.filter((word) => set.has(word)).length;
+    if (known > most) {
+      most = known;
+      best = set;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,15 @@
+/** Shapes of credentials that should not be kept in plain text notes. Names say what was seen, never the value. */
+const SHAPES: readonly [string, RegExp][] = [
+  ["a private key", /-----BEGIN [A-Z ]*PRIVATE KEY-----/],
+  ["an AWS access key", /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/],
+  ["a GitHub token", /\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,})\b/],
+  ["an API key", /\bsk-[A-Za-z0-9_-]{20,}\b/],
+  ["a Slack token", /\bxox[abprs]-[A-Za-z0-9-]{10,}\b/],
+  ["a JSON web token", /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/],
+  ["a password in a URL", /\b[a-z][a-z0-9+.-]*:\/\/[^\s/:@]+:[^\s/@]{3,}@/i],
+  ["a password", /\b(?:password|passwd|secret|api[_-]?key|access[_-]?token)\b\s*[:=]\s*["']?[^\s"']{8,}/i],
+];
+
+export function secretIn(text: string): string | undefined {
+  return SHAPES.find(([, shape]) => shape.test(text))?.[0];
+}

@@ -1,0 +1,73 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createMemorySearchTool } from "../../src/tools/memory/memory-search.ts";
+import { createMemoryWriteTool } from "../../src/tools/memory/memory-write.ts";
+import { createPlace, type Place } from "./helpers.ts";
+
+let place: Place;
+beforeEach(async () => {
+  place = await createPlace();
+});
+afterEach(() => place.remove());
+
+const read = (path: string): Promise<string> => readFile(join(place.root, path), "utf8");
+
+describe("memory_write", () => {
+  test("appends to today's file, and search finds it at once", async () => {
+    const search = createMemorySearchTool();
+    await place.call(search, { query: "orchid" });
+    const { structured } = await place.call(createMemoryWriteTool(), {
+      text: "The orchid needs water on Sundays.",
+    });
+    expect(structured).toMatchObject({ file: "memory/2026-03-09.md", line: 1 });
+    expect((await place.call(search, { query: "orchid" })).text).toContain("memory/2026-03-09.md:1-1");
+  });
+
+  test("puts a note at the end of its section and makes a missing heading", async () => {
+    await place.write("MEMORY.md", "# Home\n\nold\n\n# Work\n\nnine to five\n");
+    await place.call(createMemoryWriteTool(), { file: "MEMORY.md", heading: "home", text: "new" });
+    await place.call(createMemoryWriteTool(), { file: "MEMORY.md", heading: "Pets", text: "a cat" });
+    expect(await read("MEMORY.md")).toBe(
+      "# Home\n\nold\n\nnew\n\n# Work\n\nnine to five\n\n## Pets\n\na cat\n",
+    );
+  });
+
+  test("replaces and forgets exact text, and keeps the old file", async () => {
+    await place.write("memory/a.md", "one\ntwo\nthree\n");
+    const tool = createMemoryWriteTool();
+    const { structured } = await place.call(tool, {
+      action: "replace",
+      file: "memory/a.md",
+      oldText: "two",
+      text: "2",
+    });
+    expect(await readFile(String(structured?.checkpoint), "utf8")).toBe("one\ntwo\nthree\n");
+    await place.call(tool, { action: "forget", file: "memory/a.md", oldText: "2" });
+    expect(await read("memory/a.md")).toBe("one\nthree\n");
+    await expect(
+      place.call(tool, { action: "forget", file: "memory/a.md", oldText: "e" }),
+    ).rejects.toMatchObject({
+      code: "conflict",
+    });
+  });
+
+  test("loses none of many notes written at once", async () => {
+    const tool = createMemoryWriteTool();
+    await Promise.all(Array.from({ length: 60 }, (_, at) => place.call(tool, { text: `note ${at} end` })));
+    const text = await read("memory/2026-03-09.md");
+    for (let at = 0; at < 60; at += 1) expect(text).toContain(`note ${at} end\n`);
+  });
+
+  test("refuses credentials and paths outside memory", async () => {
+    const tool = createMemoryWriteTool();
+    await expect(place.call(tool, { text: "password: correct-horse-battery" })).rejects.toMatchObject({
+      code: "denied_by_policy",
+    });
+    for (const file of ["../x.md", "memory/../../x.md", "notes.md", "memory/.hidden.md", "memory/x.txt"]) {
+      await expect(place.call(tool, { file, text: "x" })).rejects.toMatchObject({
+        code: "path_outside_root",
+      });
+    }
+  });
+});
