@@ -20,6 +20,8 @@ export interface McpOptions {
   /** Refreshes the config if its files changed; awaited before anything is listed or called. */
   ready: () => Promise<void>;
   onClose: () => void;
+  /** Adds to a server what the product itself doesn't offer; the conformance fixtures come in here. */
+  extend?: ((server: Server) => void) | undefined;
 }
 
 /** Who is at the other end, as far as the transport knows; the client's name is filled in from the protocol. */
@@ -139,6 +141,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
     subscriptions.clear();
     options.onClose();
   };
+  options.extend?.(server);
   return server;
 }
 

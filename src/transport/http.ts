@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Camel } from "../camel.ts";
-import { createMcpServer, type Peer } from "../server/mcp.ts";
+import { createMcpServer, type McpOptions, type Peer } from "../server/mcp.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
@@ -26,6 +26,7 @@ export interface HttpOptions {
   tokens: TokenStore;
   clock: Clock;
   log: Logger;
+  extend?: McpOptions["extend"];
 }
 
 export interface HttpServer {
@@ -70,6 +71,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
         prefix: () => camel.config().settings.tools.prefix,
         ready: () => camel.refresh(),
         onClose,
+        extend: options.extend,
       },
       peer,
     );
