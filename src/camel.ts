@@ -134,6 +134,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       log,
       home,
       results,
+      settings,
       workspace,
       memoryRoot: async () => {
         const { agentId } = call.caller;

@@ -18,6 +18,7 @@ Commands
   serve                      serve many hosts over HTTP: /mcp, /sse, /healthz
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|schema NAME     show the tools and their schemas
+  patch [FILE|-] [--dry-run] apply a patch in the current folder
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
   token create|list|revoke   bearer tokens for \`serve\`
   demo                       a short tour against a real server in a throw-away folder
@@ -48,6 +49,7 @@ const FLAGS = {
   scope: { type: "string" },
   json: { type: "boolean" },
   pretty: { type: "boolean" },
+  "dry-run": { type: "boolean" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
 } as const;
@@ -63,6 +65,7 @@ export interface Flags {
   scope?: string;
   json?: boolean;
   pretty?: boolean;
+  "dry-run"?: boolean;
 }
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
@@ -81,6 +84,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
+  patch: async () => (await import("./commands/patch.ts")).patch,
   policy: async () => (await import("./commands/policy.ts")).policy,
   token: async () => (await import("./commands/token.ts")).token,
   demo: async () => (await import("./commands/demo.ts")).demo,

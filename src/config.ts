@@ -118,6 +118,23 @@ export const configSchema = z.strictObject({
         .min(1)
         .optional()
         .describe("Folder with MEMORY.md and memory/. Default: the workspace."),
+      ranking: z
+        .enum(["passages", "keyword"])
+        .default("passages")
+        .describe("passages: ranked passages. keyword: a plain count of query words, to compare with."),
+      shared: z
+        .array(
+          z.strictObject({
+            name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/),
+            root: z.string().min(1),
+            agents: z
+              .array(z.string().min(1))
+              .default(["*"])
+              .describe("Globs of the agents that may read it."),
+          }),
+        )
+        .default([])
+        .describe("Other folders with memory files, searched too, read-only, shown as shared/NAME/…"),
     })
     .prefault({}),
   audit: z

@@ -1,86 +1,48 @@
-/** `camel-mcp patch [FILE|-] [--dry-run] [--json]`: one patch from the shell, with the tool's own engine. */
 import { readFile } from "node:fs/promises";
-import { CamelError, toCamelError } from "../shared/errors.ts";
-import { renderAnswer } from "../tools/apply-patch/answer.ts";
-import { applyPatch } from "../tools/apply-patch/apply.ts";
+import { text } from "node:stream/consumers";
+import { createCamel } from "../camel.ts";
+import type { CommandContext } from "../cli.ts";
+import { newId } from "../shared/ids.ts";
+import { camelOptions, usageError } from "./options.ts";
 
-export interface PatchCommandOptions {
-  /** Undefined or "-": standard input. */
-  file?: string;
-  dryRun: boolean;
-  json: boolean;
-  workspace: string;
-  home: string;
-  stdin: NodeJS.ReadableStream;
-  stdout: NodeJS.WritableStream;
-  stderr: NodeJS.WritableStream;
-  color: boolean;
-}
-
-const TERMINAL_DIFF_BUDGET = 100_000;
-const PROGRESS_FROM = 100;
-
-/** Returns the exit code: 0 applied, 1 not. */
-export async function runPatchCommand(options: PatchCommandOptions): Promise<number> {
-  const { dryRun, json, workspace, home, stdout, stderr, color } = options;
-  // Waiting for the lock uses timers that don't keep a server alive; a command must stay until it is done.
+/** `patch [FILE|-] [--dry-run]`: the apply_patch tool from the shell, policy included. Exit 0 applied, 1 not. */
+export async function patch(context: CommandContext): Promise<number> {
+  const { words, flags, agentId } = context;
+  const [file = "-"] = words;
+  if (file === "-" && process.stdin.isTTY) process.stderr.write("Reading the patch from standard input.\n");
+  const source = file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
+  if (source.trim() === "")
+    throw usageError("No patch was given: name a file, or send it on standard input.");
+  const camel = await createCamel({ ...camelOptions(context), workspace: flags.workspace ?? process.cwd() });
+  // Waiting for another process's lock uses timers that don't keep a server alive; a command stays until it's done.
   const alive = setInterval(() => {}, 60_000);
-  try {
-    const patch = await readPatch(options);
-    const result = await applyPatch({
-      root: workspace,
-      patch,
-      dryRun,
-      home,
-      progress: (done, total) => {
-        if (total >= PROGRESS_FROM && (done === total || done % 50 === 0))
-          stderr.write(`${done}/${total} files\n`);
-      },
-    });
-    if (json) {
-      stdout.write(`${JSON.stringify(renderAnswer(result).structured)}\n`);
-      return 0;
-    }
-    const { text } = renderAnswer(result, color ? TERMINAL_DIFF_BUDGET : undefined);
-    stdout.write(`${color ? colored(text) : text}\n`);
-    return 0;
-  } catch (thrown) {
-    const error = toCamelError(thrown);
-    if (json) {
-      const { code, message, next, details } = error;
-      stdout.write(`${JSON.stringify({ error: { code, message, next, details } })}\n`);
-    } else {
-      stderr.write(`${error.message}\n${error.next === undefined ? "" : `Next: ${error.next}\n`}`);
-    }
-    return 1;
-  } finally {
-    clearInterval(alive);
-  }
+  const result = await camel.dispatcher
+    .call({
+      id: newId("call"),
+      name: "apply_patch",
+      args: { patch: source, dry_run: flags["dry-run"] === true },
+      caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
+      signal: new AbortController().signal,
+      progress: ({ progress, total }) => process.stderr.write(`${progress}/${total ?? "?"} files\n`),
+    })
+    .finally(() => clearInterval(alive));
+  await camel.close();
+  if (flags.json === true) context.print(`${JSON.stringify(result.structured)}\n`);
+  else if (result.isError === true) process.stderr.write(`${result.text}\n`);
+  else context.print(`${process.stdout.isTTY ? colored(result.text) : result.text}\n`);
+  return result.isError === true ? 1 : 0;
 }
 
-async function readPatch({ file, stdin }: PatchCommandOptions): Promise<string> {
-  if (file !== undefined && file !== "-") return readFile(file, "utf8");
-  const chunks: Buffer[] = [];
-  for await (const chunk of stdin) chunks.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
-  const text = Buffer.concat(chunks).toString("utf8");
-  if (text.trim() === "") {
-    throw new CamelError("usage", "No patch was given.", {
-      next: "Name a file, or send the patch on standard input.",
-    });
-  }
-  return text;
-}
-
-function colored(text: string): string {
+function colored(answer: string): string {
   const paint = (code: number, line: string): string => `\u001B[${code}m${line}\u001B[0m`;
-  const start = text.indexOf("\n--- ");
-  if (start === -1) return text;
-  const diff = text.slice(start + 1).split("\n");
+  const start = answer.indexOf("\n--- ");
+  if (start === -1) return answer;
+  const diff = answer.slice(start + 1).split("\n");
   const painted = diff.map((line) => {
     if (line.startsWith("+++") || line.startsWith("---")) return paint(1, line);
     if (line.startsWith("+")) return paint(32, line);
     if (line.startsWith("-")) return paint(31, line);
     return line.startsWith("@@") ? paint(36, line) : line;
   });
-  return text.slice(0, start + 1) + painted.join("\n");
+  return answer.slice(0, start + 1) + painted.join("\n");
 }

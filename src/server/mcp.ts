@@ -21,7 +21,7 @@ export interface McpOptions {
   ready: () => Promise<void>;
   onClose: () => void;
   /** Adds to a server what the product itself doesn't offer; the conformance fixtures come in here. */
-  extend?: ((server: Server) => void) | undefined;
+  extend?: ((server: unknown) => void) | undefined;
 }
 
 /** Who is at the other end, as far as the transport knows; the client's name is filled in from the protocol. */
@@ -66,6 +66,8 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   server.setRequestHandler("tools/call", async (request, context) => {
     await options.ready();
     const { progressToken } = context.mcpReq._meta ?? {};
+    // In order and before the result: clients forget the token as soon as the result is there.
+    let notified = Promise.resolve();
     const result = await dispatcher.call({
       id: newId("call"),
       name: request.params.name,
@@ -77,12 +79,18 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
         ? {}
         : {
             progress: (update) => {
-              void context.mcpReq
-                .notify({ method: "notifications/progress", params: { progressToken, ...update } })
+              notified = notified
+                .then(() =>
+                  context.mcpReq.notify({
+                    method: "notifications/progress",
+                    params: { progressToken, ...update },
+                  }),
+                )
                 .catch(() => {});
             },
           }),
     });
+    await notified;
     return {
       content: [{ type: "text", text: result.text }],
       ...(result.structured === undefined ? {} : { structuredContent: result.structured }),

@@ -13,6 +13,8 @@ import { CamelError } from "./errors.ts";
 
 export interface LockOptions {
   clock: Clock;
+  /** What a holder does, for the message: "applying a patch". */
+  purpose: string;
   /** How long to wait for a living owner. */
   timeoutMs: number;
   signal?: AbortSignal;
@@ -65,7 +67,17 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
   }
 }
 
-async function waitForFile(path: string, { clock, timeoutMs, signal }: LockOptions): Promise<Lock> {
+/** Runs `work` while no other process holds `path`. */
+export async function withLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
+  const lock = await acquireLock(path, options);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+async function waitForFile(path: string, { clock, timeoutMs, signal, purpose }: LockOptions): Promise<Lock> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const deadline = clock.monotonic() + timeoutMs;
   for (;;) {
@@ -77,7 +89,7 @@ async function waitForFile(path: string, { clock, timeoutMs, signal }: LockOptio
       const owner = await readOwner(path);
       throw new CamelError(
         "busy",
-        `Another process${owner === undefined ? "" : ` (pid ${owner.pid})`} is applying a patch.`,
+        `Another process${owner === undefined ? "" : ` (pid ${owner.pid})`} is ${purpose}.`,
         { next: "Retry in a few seconds." },
       );
     }

@@ -1,3 +1,4 @@
+import type { Config } from "../config.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
 import type { ResultStore } from "../stores/results.ts";
@@ -35,5 +36,7 @@ export interface ToolContext {
   /** The state directory (`~/.camelagi`), for stores, locks and journals. */
   home: string;
   results: ResultStore;
+  /** The settings in force; a changed config counts at the next call. */
+  settings(): Config;
   progress(update: Progress): void;
 }

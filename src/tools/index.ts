@@ -1,9 +1,18 @@
 import { getToolResponse } from "./get-tool-response.ts";
+import { applyPatch } from "./apply-patch/tool.ts";
 import { memoryGet } from "./memory/memory-get.ts";
+import { memorySearch } from "./memory/memory-search.ts";
+import { memoryWrite } from "./memory/memory-write.ts";
 import type { Tier, ToolDef } from "./tool.ts";
 
 /** THE list. To add a tool, write it as one object and name it here. */
-export const builtinTools: readonly ToolDef[] = [memoryGet, getToolResponse];
+export const builtinTools: readonly ToolDef[] = [
+  applyPatch,
+  memorySearch,
+  memoryGet,
+  memoryWrite,
+  getToolResponse,
+];
 
 const TIERS: readonly Tier[] = ["core", "extended", "full"];
 

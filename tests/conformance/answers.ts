@@ -171,7 +171,10 @@ async function roundOf(context: ServerContext): Promise<number> {
 }
 
 function capabilities(context: ServerContext): Record<string, unknown> {
-  return { ...context.mcpReq.envelope?.["io.modelcontextprotocol/clientCapabilities"] };
+  const envelope: Record<string, unknown> = { ...context.mcpReq.envelope };
+  return {
+    ...(envelope["io.modelcontextprotocol/clientCapabilities"] as Record<string, unknown> | undefined),
+  };
 }
 
 async function ask(

@@ -3,7 +3,8 @@ import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 type Form = ElicitRequestFormParams["requestedSchema"];
 
 export function field(name: string, type: "string" | "boolean"): Form {
-  return { type: "object", properties: { [name]: { type } }, required: [name] };
+  const property = type === "string" ? ({ type: "string" } as const) : ({ type: "boolean" } as const);
+  return { type: "object", properties: { [name]: property }, required: [name] };
 }
 
 /** A default on every primitive type. */

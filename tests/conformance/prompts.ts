@@ -11,36 +11,41 @@ import { IMAGE } from "./media.ts";
 
 type Args = Record<string, string>;
 
-const PROMPTS: Record<string, { args: readonly string[]; messages(args: Args): PromptMessage["content"][] }> = {
-  test_simple_prompt: {
-    args: [],
-    messages: () => [{ type: "text", text: "This is a simple prompt for testing." }],
-  },
-  test_prompt_with_arguments: {
-    args: ["arg1", "arg2"],
-    messages: ({ arg1, arg2 }) => [
-      { type: "text", text: `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'` },
-    ],
-  },
-  test_prompt_with_embedded_resource: {
-    args: ["resourceUri"],
-    messages: ({ resourceUri = "" }) => [
-      {
-        type: "resource",
-        resource: { uri: resourceUri, mimeType: "text/plain", text: "Embedded resource content for testing." },
-      },
-      { type: "text", text: "Please process the embedded resource above." },
-    ],
-  },
-  test_prompt_with_image: {
-    args: [],
-    messages: () => [
-      { type: "image", data: IMAGE, mimeType: "image/png" },
-      { type: "text", text: "Please analyze the image above." },
-    ],
-  },
-  test_input_required_result_prompt: { args: [], messages: () => [] },
-};
+const PROMPTS: Record<string, { args: readonly string[]; messages(args: Args): PromptMessage["content"][] }> =
+  {
+    test_simple_prompt: {
+      args: [],
+      messages: () => [{ type: "text", text: "This is a simple prompt for testing." }],
+    },
+    test_prompt_with_arguments: {
+      args: ["arg1", "arg2"],
+      messages: ({ arg1, arg2 }) => [
+        { type: "text", text: `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'` },
+      ],
+    },
+    test_prompt_with_embedded_resource: {
+      args: ["resourceUri"],
+      messages: ({ resourceUri = "" }) => [
+        {
+          type: "resource",
+          resource: {
+            uri: resourceUri,
+            mimeType: "text/plain",
+            text: "Embedded resource content for testing.",
+          },
+        },
+        { type: "text", text: "Please process the embedded resource above." },
+      ],
+    },
+    test_prompt_with_image: {
+      args: [],
+      messages: () => [
+        { type: "image", data: IMAGE, mimeType: "image/png" },
+        { type: "text", text: "Please analyze the image above." },
+      ],
+    },
+    test_input_required_result_prompt: { args: [], messages: () => [] },
+  };
 
 /** Prompts and completion: the product has neither, the suite wants both. */
 export function mountPrompts(server: Server): void {

@@ -39,7 +39,7 @@ const server = await serveOnHttp({
   tokens: createFileTokens({ path: join(home, "tokens.json"), clock: systemClock }),
   clock: systemClock,
   log,
-  extend,
+  extend: (server) => extend(server as Parameters<typeof extend>[0]),
 });
 process.stdout.write(`${server.url}/mcp\n`);
 // Ends with whoever started it.

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { configSchema, type Config } from "../../src/config.ts";
 import { systemClock } from "../../src/shared/clock.ts";
 import { silentLogger } from "../../src/shared/log.ts";
 import type { ToolContext } from "../../src/tools/context.ts";
@@ -14,7 +15,7 @@ export interface Place {
   remove(): Promise<void>;
 }
 
-export async function createPlace(): Promise<Place> {
+export async function createPlace(memory: Partial<Config["memory"]> = {}): Promise<Place> {
   const base = await mkdtemp(join(tmpdir(), "camel-memory-"));
   const root = join(base, "root");
   const home = join(base, "home");
@@ -27,6 +28,7 @@ export async function createPlace(): Promise<Place> {
     log: silentLogger,
     memoryRoot: async () => root,
     home,
+    settings: () => configSchema.parse({ memory }),
     progress: () => {},
   } as unknown as ToolContext;
   return {

@@ -95,11 +95,10 @@ describe("memory_search", () => {
   });
 
   test("the seed's own ranking counts keywords", async () => {
+    const place = await createPlace({ ranking: "keyword" });
     await place.write("MEMORY.md", "tea tea tea\n\ntea and milk\n");
-    const { structured } = await place.call(
-      createMemorySearchTool(() => ({ ranking: "keyword" })),
-      { query: "Tea milk" },
-    );
+    const { structured } = await place.call(createMemorySearchTool(), { query: "Tea milk" });
+    await place.remove();
     expect(structured?.results).toMatchObject([
       { score: 3, startLine: 1 },
       { score: 2, startLine: 3 },

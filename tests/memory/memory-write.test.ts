@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createMemorySearchTool } from "../../src/tools/memory/memory-search.ts";
-import { createMemoryWriteTool } from "../../src/tools/memory/memory-write.ts";
+import { memoryWrite } from "../../src/tools/memory/memory-write.ts";
 import { createPlace, type Place } from "./helpers.ts";
 
 let place: Place;
@@ -17,7 +17,7 @@ describe("memory_write", () => {
   test("appends to today's file, and search finds it at once", async () => {
     const search = createMemorySearchTool();
     await place.call(search, { query: "orchid" });
-    const { structured } = await place.call(createMemoryWriteTool(), {
+    const { structured } = await place.call(memoryWrite, {
       text: "The orchid needs water on Sundays.",
     });
     expect(structured).toMatchObject({ file: "memory/2026-03-09.md", line: 1 });
@@ -26,8 +26,8 @@ describe("memory_write", () => {
 
   test("puts a note at the end of its section and makes a missing heading", async () => {
     await place.write("MEMORY.md", "# Home\n\nold\n\n# Work\n\nnine to five\n");
-    await place.call(createMemoryWriteTool(), { file: "MEMORY.md", heading: "home", text: "new" });
-    await place.call(createMemoryWriteTool(), { file: "MEMORY.md", heading: "Pets", text: "a cat" });
+    await place.call(memoryWrite, { file: "MEMORY.md", heading: "home", text: "new" });
+    await place.call(memoryWrite, { file: "MEMORY.md", heading: "Pets", text: "a cat" });
     expect(await read("MEMORY.md")).toBe(
       "# Home\n\nold\n\nnew\n\n# Work\n\nnine to five\n\n## Pets\n\na cat\n",
     );
@@ -35,7 +35,7 @@ describe("memory_write", () => {
 
   test("replaces and forgets exact text, and keeps the old file", async () => {
     await place.write("memory/a.md", "one\ntwo\nthree\n");
-    const tool = createMemoryWriteTool();
+    const tool = memoryWrite;
     const { structured } = await place.call(tool, {
       action: "replace",
       file: "memory/a.md",
@@ -53,14 +53,14 @@ describe("memory_write", () => {
   });
 
   test("loses none of many notes written at once", async () => {
-    const tool = createMemoryWriteTool();
+    const tool = memoryWrite;
     await Promise.all(Array.from({ length: 60 }, (_, at) => place.call(tool, { text: `note ${at} end` })));
     const text = await read("memory/2026-03-09.md");
     for (let at = 0; at < 60; at += 1) expect(text).toContain(`note ${at} end\n`);
   });
 
   test("refuses credentials and paths outside memory", async () => {
-    const tool = createMemoryWriteTool();
+    const tool = memoryWrite;
     await expect(place.call(tool, { text: "password: correct-horse-battery" })).rejects.toMatchObject({
       code: "denied_by_policy",
     });

@@ -44,6 +44,7 @@ export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
   const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), {
     clock,
     timeoutMs: LOCK_WAIT_MS,
+    purpose: "applying a patch",
     ...(signal === undefined ? {} : { signal }),
   });
   try {
@@ -78,7 +79,11 @@ export async function recoverPatches(
   clock: Clock = systemClock,
   disk: Disk = createDisk(),
 ): Promise<string[]> {
-  const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), { clock, timeoutMs: LOCK_WAIT_MS });
+  const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), {
+    clock,
+    timeoutMs: LOCK_WAIT_MS,
+    purpose: "applying a patch",
+  });
   try {
     return await recover(home, disk);
   } finally {

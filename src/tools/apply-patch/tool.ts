@@ -1,11 +1,8 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { defineTool, type TouchedPath } from "../tool.ts";
-import { renderAnswer } from "./answer.ts";
-import { applyPatch } from "./apply.ts";
-import { parsePatch } from "./parse.ts";
 
-export const applyPatchTool = defineTool({
+export const applyPatch = defineTool({
   name: "apply_patch",
   title: "Apply a patch",
   description: `Creates, changes, moves and deletes files in one step: all of it is applied, or nothing.
@@ -52,6 +49,7 @@ whose place is not unique is refused: give about 3 context lines. Add never repl
   destructive: true,
   effectOf: (input) => (input.dry_run === true ? "read" : "write"),
   async touches(input, context) {
+    const { parsePatch } = await import("./parse.ts");
     const root = await context.workspace(input.dry_run === true ? "read" : "write");
     const paths: TouchedPath[] = [];
     for (const op of parsePatch(input.patch).ops) {
@@ -68,7 +66,9 @@ whose place is not unique is refused: give about 3 context lines. Add never repl
   },
   async execute(input, context) {
     const dryRun = input.dry_run === true;
-    const result = await applyPatch({
+    // The engine is loaded by the first patch: a host that only lists tools doesn't wait for it.
+    const [engine, answer] = await Promise.all([import("./apply.ts"), import("./answer.ts")]);
+    const result = await engine.applyPatch({
       root: await context.workspace(dryRun ? "read" : "write"),
       patch: input.patch,
       dryRun,
@@ -80,6 +80,6 @@ whose place is not unique is refused: give about 3 context lines. Add never repl
       },
     });
     for (const note of result.recovered) context.log.warn(note);
-    return renderAnswer(result);
+    return answer.renderAnswer(result);
   },
 });

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
 import { defineTool, type ToolDef } from "../tool.ts";
-import type { MemoryOptions } from "./memory-options.ts";
 import type { Skipped } from "./search/discover.ts";
-import { MemoryIndex } from "./search/memory-index.ts";
-import { searchMemory, type SearchAnswer, type SearchHit } from "./search/search.ts";
+import type { MemoryIndex } from "./search/memory-index.ts";
+import type { SearchAnswer, SearchHit } from "./search/search.ts";
 
 const DEFAULT_RESULTS = 6;
 const MOST_RESULTS = 50;
@@ -48,14 +47,8 @@ const output = z.object({
 });
 
 /** Indexes live as long as the tool: one a root, built at its first search. */
-export function createMemorySearchTool(options: () => MemoryOptions = () => ({})): ToolDef {
+export function createMemorySearchTool(): ToolDef {
   const indexes = new Map<string, MemoryIndex>();
-  const indexOf = (root: string, home: string): MemoryIndex => {
-    const key = `${home}\0${root}`;
-    const index = indexes.get(key) ?? new MemoryIndex(root, home);
-    indexes.set(key, index);
-    return index;
-  };
   return defineTool({
     name: "memory_search",
     title: "Search memory",
@@ -78,9 +71,20 @@ export function createMemorySearchTool(options: () => MemoryOptions = () => ({})
           next: `Use a whole number from 1 to ${MOST_RESULTS}.`,
         });
       }
-      const { ranking, shared = [] } = options();
+      const { ranking, shared } = context.settings().memory;
       const sinceDay = dayOf("since", input.since);
       const untilDay = dayOf("until", input.until);
+      // Loaded by the first search: a host that only lists tools doesn't wait for it.
+      const [{ MemoryIndex }, { searchMemory }] = await Promise.all([
+        import("./search/memory-index.ts"),
+        import("./search/search.ts"),
+      ]);
+      const indexOf = (root: string, home: string): MemoryIndex => {
+        const key = `${home}\0${root}`;
+        const index = indexes.get(key) ?? new MemoryIndex(root, home);
+        indexes.set(key, index);
+        return index;
+      };
       const roots = [
         { index: indexOf(await context.memoryRoot(), context.home), prefix: "" },
         ...shared.map(({ name, root }) => ({
@@ -96,7 +100,7 @@ export function createMemorySearchTool(options: () => MemoryOptions = () => ({})
           ...(input.file == null ? {} : { file: input.file }),
           ...(sinceDay === undefined ? {} : { sinceDay }),
           ...(untilDay === undefined ? {} : { untilDay }),
-          ...(ranking === undefined ? {} : { ranking }),
+          ranking,
         },
         {
           progress: (progress, total) => context.progress({ progress, total, message: "indexing memory" }),
@@ -167,4 +171,4 @@ function skippedNote(skipped: Skipped): string {
   return parts.length === 0 ? "" : `Not searched: ${parts.join(", ")}.`;
 }
 
-export const memorySearchTool = createMemorySearchTool();
+export const memorySearch = createMemorySearchTool();

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
-import { defineTool, type ToolDef } from "../tool.ts";
+import { defineTool } from "../tool.ts";
 import { secretIn } from "./secrets.ts";
-import { appendNote, checkNotePath, replaceNote } from "./write-note.ts";
 
 const schema = z.object({
   action: z
@@ -38,58 +37,57 @@ const output = z.object({ action: z.string(), file: z.string(), line: z.number()
 
 const LONGEST_NOTE = 100_000;
 
-export function createMemoryWriteTool(): ToolDef {
-  return defineTool({
-    name: "memory_write",
-    title: "Write memory",
-    description:
-      "Adds a note to memory (today's file, MEMORY.md or a file under memory/), or replaces or forgets an exact text. memory_search finds it at once.",
-    tier: "extended",
-    schema,
-    output,
-    effect: "write",
-    async touches(input, context) {
-      const file = input.file ?? todaysFile(context.clock.now());
-      return { paths: [{ path: join(await context.memoryRoot(), file), access: "write" }] };
-    },
-    async execute(input, context) {
-      const action = input.action ?? "append";
-      const file = input.file ?? todaysFile(context.clock.now());
-      const target = { root: await context.memoryRoot(), home: context.home, file };
-      checkNotePath(file);
-      const text = action === "forget" ? "" : (input.text ?? "");
-      if (action !== "forget" && text.trim() === "") {
-        throw new CamelError("invalid_input", `"text" is needed to ${action}.`, {
-          next: "Send the note as text.",
-        });
-      }
-      if (text.length > LONGEST_NOTE) {
-        throw new CamelError(
-          "too_large",
-          `The note has ${text.length} characters; ${LONGEST_NOTE} are allowed.`,
-          {
-            next: "Split it into several notes.",
-          },
-        );
-      }
-      const secret = input.allowSecrets === true ? undefined : secretIn(text);
-      if (secret !== undefined) {
-        throw new CamelError("denied_by_policy", `The text looks like it holds ${secret}.`, {
-          next: "Leave the credential out, or pass allowSecrets: true if the user wants it kept in plain text.",
-        });
-      }
-      if (action === "append") {
-        const line = await appendNote(target, text, input.heading ?? undefined);
-        return { text: `Added to ${file}:${line}.`, structured: { action, file, line, checkpoint: "" } };
-      }
-      const { line, checkpoint } = await replaceNote(target, input.oldText ?? "", text);
-      return {
-        text: `${action === "forget" ? "Forgotten" : "Replaced"} in ${file}:${line}. The old file is kept as ${checkpoint}.`,
-        structured: { action, file, line, checkpoint },
-      };
-    },
-  });
-}
+export const memoryWrite = defineTool({
+  name: "memory_write",
+  title: "Write memory",
+  description:
+    "Adds a note to memory (today's file, MEMORY.md or a file under memory/), or replaces or forgets an exact text. memory_search finds it at once.",
+  tier: "extended",
+  schema,
+  output,
+  effect: "write",
+  async touches(input, context) {
+    const file = input.file ?? todaysFile(context.clock.now());
+    return { paths: [{ path: join(await context.memoryRoot(), file), access: "write" }] };
+  },
+  async execute(input, context) {
+    const action = input.action ?? "append";
+    const file = input.file ?? todaysFile(context.clock.now());
+    const target = { root: await context.memoryRoot(), home: context.home, clock: context.clock, file };
+    const { appendNote, checkNotePath, replaceNote } = await import("./write-note.ts");
+    checkNotePath(file);
+    const text = action === "forget" ? "" : (input.text ?? "");
+    if (action !== "forget" && text.trim() === "") {
+      throw new CamelError("invalid_input", `"text" is needed to ${action}.`, {
+        next: "Send the note as text.",
+      });
+    }
+    if (text.length > LONGEST_NOTE) {
+      throw new CamelError(
+        "too_large",
+        `The note has ${text.length} characters; ${LONGEST_NOTE} are allowed.`,
+        {
+          next: "Split it into several notes.",
+        },
+      );
+    }
+    const secret = input.allowSecrets === true ? undefined : secretIn(text);
+    if (secret !== undefined) {
+      throw new CamelError("denied_by_policy", `The text looks like it holds ${secret}.`, {
+        next: "Leave the credential out, or pass allowSecrets: true if the user wants it kept in plain text.",
+      });
+    }
+    if (action === "append") {
+      const line = await appendNote(target, text, input.heading ?? undefined);
+      return { text: `Added to ${file}:${line}.`, structured: { action, file, line, checkpoint: "" } };
+    }
+    const { line, checkpoint } = await replaceNote(target, input.oldText ?? "", text);
+    return {
+      text: `${action === "forget" ? "Forgotten" : "Replaced"} in ${file}:${line}. The old file is kept as ${checkpoint}.`,
+      structured: { action, file, line, checkpoint },
+    };
+  },
+});
 
 /** The user's day, not UTC's: a note written late in the evening belongs to that evening. */
 function todaysFile(now: number): string {
@@ -97,5 +95,3 @@ function todaysFile(now: number): string {
   const two = (value: number): string => String(value).padStart(2, "0");
   return `memory/${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}.md`;
 }
-
-export const memoryWriteTool = createMemoryWriteTool();

@@ -2,14 +2,18 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Clock } from "../../shared/clock.ts";
 import { replaceFile } from "../../shared/durable.ts";
 import { CamelError } from "../../shared/errors.ts";
-import { withFileLock } from "../../shared/file-lock.ts";
+import { withLock } from "../../shared/lock.ts";
 import { containedPath } from "../../shared/paths.ts";
+
+const LOCK_WAIT_MS = 15_000;
 
 export interface NoteTarget {
   root: string;
   home: string;
+  clock: Clock;
   /** Relative to the root: MEMORY.md, or a Markdown file under memory/. */
   file: string;
 }
@@ -102,7 +106,11 @@ async function locked<T>(target: NoteTarget, work: (path: string) => Promise<T>)
   await mkdir(target.root, { recursive: true });
   const path = await containedPath(target.root, target.file, { rootName: "the memory folder" });
   const name = createHash("sha256").update(path).digest("hex").slice(0, 24);
-  return withFileLock(join(target.home, "locks", `memory-${name}.lock`), () => work(path));
+  return withLock(
+    join(target.home, "locks", `memory-${name}.lock`),
+    { clock: target.clock, timeoutMs: LOCK_WAIT_MS, purpose: "writing to this memory" },
+    () => work(path),
+  );
 }
 
 /** The line index after the section's last line of text; undefined where no such heading stands. */
