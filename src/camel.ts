@@ -13,7 +13,7 @@ import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
-import { isAgentId } from "./shared/ids.ts";
+import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
@@ -144,6 +144,15 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         return join(base ?? home, "agents", agentId);
       },
       progress: (update) => call.progress?.(update),
+      callTool: (name, args) =>
+        dispatcher.call({
+          ...call,
+          id: newId("call"),
+          name,
+          args,
+          caller: { ...call.caller, depth: call.caller.depth + 1 },
+        }),
+      runner: () => Promise.resolve(undefined),
     };
   };
 

@@ -1,4 +1,5 @@
 import type { Config } from "../config.ts";
+import type { Runner } from "../runners/runner.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
 import type { ResultStore } from "../stores/results.ts";
@@ -39,4 +40,14 @@ export interface ToolContext {
   /** The settings in force; a changed config counts at the next call. */
   settings(): Config;
   progress(update: Progress): void;
+  /** Calls another tool through the dispatcher and the whole pipeline, one level deeper, with the caller's rights. */
+  callTool(name: string, args: unknown): Promise<NestedResult>;
+  /** What answers prompts, where the config names something. */
+  runner(): Promise<Runner | undefined>;
+}
+
+export interface NestedResult {
+  text: string;
+  structured?: Record<string, unknown>;
+  isError?: boolean;
 }

@@ -54,6 +54,8 @@ export interface ToolDef<
   effectOf?(input: z.output<Input>): Effect;
   /** What this call would touch, from the parsed input alone; policy and approval judge it before `execute`. */
   touches?(input: z.output<Input>, context: ToolContext): Touches | Promise<Touches>;
+  /** What a person is shown when the call needs approval; default: the tool's name and its input. */
+  approvalPrompt?(input: z.output<Input>, context: ToolContext): string | Promise<string>;
   execute(input: z.output<Input>, context: ToolContext): Promise<string | ToolOutput>;
 }
 

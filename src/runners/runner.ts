@@ -1,0 +1,14 @@
+/** Who answers a prompt when a job fires or an `llm` tool is called. */
+export type Runner = (prompt: string, options: RunnerOptions, signal: AbortSignal) => Promise<RunnerAnswer>;
+
+export interface RunnerOptions {
+  agentId: string;
+  /** How deep in calls made by calls; a run may do less than whoever started it, never more. */
+  depth: number;
+  system?: string;
+}
+
+export interface RunnerAnswer {
+  text: string;
+  usage?: { inputTokens?: number; outputTokens?: number; costUsd?: number };
+}
