@@ -93,7 +93,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   const rules = workspace.rules.filter((rule) => rule.decision !== "allow");
   if (rules.length < workspace.rules.length)
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
-  for (const key of ["memory", "audit", "results", "http"] as const) {
+  for (const key of ["memory", "audit", "results", "http", "cron", "runner"] as const) {
     if (JSON.stringify(workspace[key]) !== JSON.stringify(defaultConfig[key])) {
       ignore(key, "a workspace file may only hold policy.");
     }
