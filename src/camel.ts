@@ -1,6 +1,12 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
+import {
+  configFingerprint,
+  configPaths,
+  loadConfig,
+  locateInConfig,
+  type LoadedConfig,
+} from "./config-load.ts";
 import { defaultConfig } from "./config.ts";
 import { access, judge, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
@@ -9,6 +15,8 @@ import type { Call } from "./pipeline/call.ts";
 import { FORBIDDEN_PATHS, type Verdict } from "./pipeline/policy.ts";
 import { shapeOutput } from "./pipeline/shape-output.ts";
 import { timeout } from "./pipeline/timeout.ts";
+import { functionOf } from "./server/functions.ts";
+import { supervise } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
@@ -49,6 +57,10 @@ export interface Camel {
   explain(call: Call): Promise<Verdict>;
   /** Called when the list of tools may have changed; returns how to stop listening. */
   onToolsChanged(listener: () => void): () => void;
+  /** Called when a tool of this process changed a job; returns how to stop listening. */
+  onJobsChanged(listener: () => void): () => void;
+  /** Starts a claimed run in a process of its own. */
+  supervise: ToolContext["supervise"];
   /** Flushes what is pending. */
   close(): Promise<void>;
 }
@@ -78,6 +90,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const config = (): LoadedConfig => loaded;
 
   const listeners = new Set<() => void>();
+  const jobListeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
   const refresh = async (): Promise<void> => {
     if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
@@ -146,13 +159,31 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       progress: (update) => call.progress?.(update),
       callTool: (name, args) =>
         dispatcher.call({
-          ...call,
+          ...withoutTimeout(call),
           id: newId("call"),
           name,
           args,
           caller: { ...call.caller, depth: call.caller.depth + 1 },
         }),
-      runner: () => Promise.resolve(undefined),
+      runner: async (kind = settings().runner.use) => {
+        if (kind === "host") return undefined;
+        const { createRunner } = await import("./runners/create.ts");
+        return createRunner(kind, {
+          settings: settings().runner,
+          env,
+          clock,
+          tools: () => {
+            const caller = { ...call.caller, depth: call.caller.depth + 1 };
+            return dispatcher.list(caller).map(functionOf);
+          },
+          callTool: (name, args, signal) => contextFor({ ...call, signal }).callTool(name, args),
+        });
+      },
+      jobsChanged: () => {
+        for (const listener of jobListeners) listener();
+      },
+      whereInConfig: (key) => locateInConfig(paths.user, key),
+      supervise: (run) => supervise({ ...run, home, configFile, log }),
     };
   };
 
@@ -189,6 +220,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (listeners.size === 0) poll?.cancel();
       };
     },
+    onJobsChanged(listener) {
+      jobListeners.add(listener);
+      return () => jobListeners.delete(listener);
+    },
+    supervise: (run) => supervise({ ...run, home, configFile, log }),
     async close() {
       poll?.cancel();
       listeners.clear();
@@ -210,6 +246,11 @@ function stateFolders(home: string): string[] {
     "tokens.json",
     "config.yaml",
   ].map((name) => join(home, name).replaceAll("\\", "/"));
+}
+
+/** A nested call has its own time, and so the configured limit. */
+function withoutTimeout({ timeoutSeconds: _, ...call }: Call): Call {
+  return call;
 }
 
 function absolute(cwd: string, path: string | undefined): string | undefined {

@@ -21,6 +21,7 @@ Commands
   patch [FILE|-] [--dry-run] apply a patch in the current folder
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
   token create|list|revoke   bearer tokens for \`serve\`
+  cron list|add|run|...      scheduled jobs; cron tick fires what is due, cron install lets the system do it
   demo                       a short tour against a real server in a throw-away folder
 
 Flags on every command (and their environment names)
@@ -35,6 +36,7 @@ Flags on every command (and their environment names)
 
 serve: --host ADDRESS, --port NUMBER
 token create: --agent ID [--scope NAME]
+cron add SCHEDULE PROMPT: --id --name --tz --runner --overlap --missed --timeout; cron install: --print
 `;
 
 const FLAGS = {
@@ -50,6 +52,16 @@ const FLAGS = {
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
+  print: { type: "boolean" },
+  id: { type: "string" },
+  name: { type: "string" },
+  schedule: { type: "string" },
+  prompt: { type: "string" },
+  tz: { type: "string" },
+  runner: { type: "string" },
+  overlap: { type: "string" },
+  missed: { type: "string" },
+  timeout: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
 } as const;
@@ -66,6 +78,16 @@ export interface Flags {
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
+  print?: boolean;
+  id?: string;
+  name?: string;
+  schedule?: string;
+  prompt?: string;
+  tz?: string;
+  runner?: string;
+  overlap?: string;
+  missed?: string;
+  timeout?: string;
 }
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
@@ -87,6 +109,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   patch: async () => (await import("./commands/patch.ts")).patch,
   policy: async () => (await import("./commands/policy.ts")).policy,
   token: async () => (await import("./commands/token.ts")).token,
+  cron: async () => (await import("./commands/cron.ts")).cron,
   demo: async () => (await import("./commands/demo.ts")).demo,
 };
 

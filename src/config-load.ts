@@ -169,6 +169,16 @@ export async function parseConfig(text: string, path: string): Promise<Config> {
   return parsed.data;
 }
 
+/** `file:line` of a key in a config file as it is now; the file alone where the key can't be found. */
+export async function locateInConfig(path: string, key: readonly PropertyKey[]): Promise<string> {
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return path;
+  const { parseDocument, LineCounter } = await import("yaml");
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  return `${path}:${positionOf(key, document, lines).line}`;
+}
+
 function configError(error: z.ZodError, document: Document, lines: LineCounter, path: string): CamelError {
   const complaints = error.issues.map((issue) => {
     if (issue.code !== "unrecognized_keys") return { key: issue.path, text: issue.message };

@@ -161,7 +161,12 @@ const cronSchema = z.strictObject({
   announce: z.boolean().default(true).describe("One line on other tools' results while a prompt waits."),
   minIntervalSeconds: seconds.default(60).describe("Shortest interval of a job whose runner costs money."),
   maxJobs: z.number().int().min(1).default(1_000).describe("Runtime jobs an agent may have."),
-  maxRunsPerDay: z.number().int().min(1).default(500).describe("Of all jobs that are not for the inbox, UTC day."),
+  maxRunsPerDay: z
+    .number()
+    .int()
+    .min(1)
+    .default(500)
+    .describe("Of all jobs that are not for the inbox, UTC day."),
   maxCostPerDayUsd: z.number().min(0).default(20),
   keepRuns: z.number().int().min(1).default(200).describe("Finished runs kept for each job."),
   allowFromRuns: z.boolean().default(false).describe("true: a job's run may add and change jobs."),

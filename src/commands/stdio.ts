@@ -1,6 +1,8 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
+import { systemClock } from "../shared/clock.ts";
 import { VERSION } from "../shared/version.ts";
+import { scheduleLazily } from "../transport/lazy-schedule.ts";
 import { serveOnStdio } from "../transport/stdio.ts";
 import { camelOptions } from "./options.ts";
 import { stopOnSignals } from "./until-stopped.ts";
@@ -30,9 +32,11 @@ export async function stdio(context: CommandContext): Promise<number> {
     stdout: process.stdout,
     log: context.log,
   });
+  const schedule = scheduleLazily({ camel, clock: systemClock, log: context.log });
   const { stopped, armBackstop } = stopOnSignals(running.stop);
   await Promise.race([running.done, stopped]);
   armBackstop();
+  await schedule.stop();
   process.stdin.destroy();
   return 0;
 }

@@ -14,6 +14,8 @@ export interface Call {
   roots?: () => Promise<readonly string[]>;
   /** Longest answer in characters; the configured cap where absent. Resource reads ask for more. */
   outputChars?: number;
+  /** Longest time of the tool in seconds; the configured limit where absent. A job's run has its own. */
+  timeoutSeconds?: number;
 }
 
 /** A call whose tool exists for this caller and whose input has passed the schema. */

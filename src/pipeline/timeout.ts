@@ -5,7 +5,7 @@ import type { Middleware } from "./call.ts";
 /** Ends a call after its time, or when the caller has gone; the tool's signal is aborted either way. */
 export function timeout(options: { clock: Clock; seconds: () => number }): Middleware {
   return async function timeout(call, next) {
-    const seconds = options.seconds();
+    const seconds = call.timeoutSeconds ?? options.seconds();
     const controller = new AbortController();
     const cancelled = (): CamelError =>
       new CamelError("cancelled", `${call.name} was cancelled by the caller.`);

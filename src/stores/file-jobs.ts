@@ -60,27 +60,35 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
     },
     async update(id, change, uid) {
       const path = pathOf(id);
-      return withLock(join(directory, `.${id}.lock`), { clock, purpose: "changing the job", timeoutMs: LOCK_MS }, async () => {
-        const job = await get(id);
-        if (job === undefined || (uid !== undefined && job.uid !== uid)) return undefined;
-        const changed = change(job);
-        await replaceFile(path, `${JSON.stringify(changed, null, 2)}\n`);
-        return changed;
-      });
+      return withLock(
+        join(directory, `.${id}.lock`),
+        { clock, purpose: "changing the job", timeoutMs: LOCK_MS },
+        async () => {
+          const job = await get(id);
+          if (job === undefined || (uid !== undefined && job.uid !== uid)) return undefined;
+          const changed = change(job);
+          await replaceFile(path, `${JSON.stringify(changed, null, 2)}\n`);
+          return changed;
+        },
+      );
     },
     async remove(id, uid) {
       const path = pathOf(id);
-      return withLock(join(directory, `.${id}.lock`), { clock, purpose: "changing the job", timeoutMs: LOCK_MS }, async () => {
-        if (uid !== undefined && (await get(id))?.uid !== uid) return false;
-        try {
-          await unlink(path);
-        } catch (error) {
-          if (codeOf(error) === "ENOENT") return false;
-          throw error;
-        }
-        await syncDirectory(directory);
-        return true;
-      });
+      return withLock(
+        join(directory, `.${id}.lock`),
+        { clock, purpose: "changing the job", timeoutMs: LOCK_MS },
+        async () => {
+          if (uid !== undefined && (await get(id))?.uid !== uid) return false;
+          try {
+            await unlink(path);
+          } catch (error) {
+            if (codeOf(error) === "ENOENT") return false;
+            throw error;
+          }
+          await syncDirectory(directory);
+          return true;
+        },
+      );
     },
     async mark() {
       const found = await stat(directory, { bigint: true }).catch(() => undefined);

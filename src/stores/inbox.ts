@@ -31,7 +31,11 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
   const folder = (agentId: string): string => join(options.directory, "inbox", agentId);
   const taken = join(options.directory, "inbox", ".taken");
   const nameOf = (key: ChainKey, seq: number): string => `${key.id}.${key.uid}.${seq}.json`;
-  const isTaken = (name: string): Promise<boolean> => stat(join(taken, name)).then(() => true, () => false);
+  const isTaken = (name: string): Promise<boolean> =>
+    stat(join(taken, name)).then(
+      () => true,
+      () => false,
+    );
 
   const read = async (agentId: string): Promise<{ name: string; entry: InboxEntry }[]> => {
     const names = (await readdir(folder(agentId)).catch(() => [])).filter((name) => name.endsWith(".json"));
@@ -52,7 +56,10 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
   const forgetOldTaken = async (): Promise<void> => {
     for (const name of await readdir(taken).catch(() => [])) {
       const path = join(taken, name);
-      const age = await stat(path).then((found) => options.clock.now() - found.mtimeMs, () => 0);
+      const age = await stat(path).then(
+        (found) => options.clock.now() - found.mtimeMs,
+        () => 0,
+      );
       if (age > TAKEN_MS) await unlink(path).catch(() => {});
     }
   };
@@ -71,7 +78,8 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
     list: async (agentId) => (await read(agentId)).map(({ entry }) => entry),
     async pending(agentId, key) {
       const prefix = `${key.id}.${key.uid}.`;
-      return (await readdir(folder(agentId)).catch(() => [])).filter((name) => name.startsWith(prefix)).length;
+      return (await readdir(folder(agentId)).catch(() => [])).filter((name) => name.startsWith(prefix))
+        .length;
     },
     async acknowledge(agentId, matches) {
       let count = 0;

@@ -80,6 +80,8 @@ export interface Claim {
   runs: number;
   manual: boolean;
   claimedAt: number;
+  /** Whose job it was, for the history of a job that is gone. */
+  agentId?: string;
   owner: Owner;
   missed?: MissedSlots;
   /** Waits for the run before it. */

@@ -32,7 +32,11 @@ export interface ActiveClaim extends ChainKey {
 export interface RunStore {
   chain(key: ChainKey): Promise<Chain>;
   /** Undefined when another process has made that claim, or a later one, meanwhile. */
-  claim(key: ChainKey, draft: Omit<Claim, "seq" | "nonce" | "previous">, after: Claim | undefined): Promise<Claim | undefined>;
+  claim(
+    key: ChainKey,
+    draft: Omit<Claim, "seq" | "nonce" | "previous">,
+    after: Claim | undefined,
+  ): Promise<Claim | undefined>;
   /** False when that attempt was started before: whoever gets true, and nobody else, runs it. */
   start(key: ChainKey, seq: number, started: Started): Promise<boolean>;
   /** False when there is a result already; the first one stands. */
@@ -43,6 +47,7 @@ export interface RunStore {
   /** Ids of all jobs with a history. */
   ids(): Promise<string[]>;
   active(): Promise<ActiveClaim[]>;
+  activeEntry(key: ChainKey, claim: Claim): ActiveClaim;
   /** Nothing is left to do for it. */
   settle(active: ActiveClaim): Promise<void>;
   /** False for a claim made out of turn by a process that slept too long; it counts for nothing. */
@@ -65,6 +70,8 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
   const folderOf = ({ id, uid }: ChainKey): string => join(chains, `${id}.${uid}`);
   const fileOf = (key: ChainKey, seq: number, kind: string): string =>
     join(folderOf(key), `${String(seq).padStart(8, "0")}.${kind}`);
+  const intentOf = (key: ChainKey, claim: Pick<Claim, "seq" | "nonce">): string =>
+    join(activeFolder, `${key.id}.${key.uid}.${claim.seq}.${claim.nonce}`);
   const made = new Set<string>();
   const ensure = async (folder: string): Promise<void> => {
     if (made.has(folder)) return;
@@ -76,7 +83,10 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
     const path = fileOf(key, seq, "claim");
     const claim = await readJson<Claim>(path);
     if (claim !== "broken") return claim;
-    const age = await stat(path).then((found) => clock.now() - found.mtimeMs, () => 0);
+    const age = await stat(path).then(
+      (found) => clock.now() - found.mtimeMs,
+      () => 0,
+    );
     if (age < HALF_WRITTEN_MS) throw new Error(`the claim ${path} is being written`);
     const before = seq > 1 ? await claimAt(key, seq - 1) : undefined;
     const repaired: Claim = {
@@ -152,8 +162,13 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       // Most often another process was first: seen here, it costs no write.
       if ((await stat(fileOf(key, seq, "claim")).catch(() => undefined)) !== undefined) return undefined;
       await Promise.all([ensure(folderOf(key)), ensure(activeFolder)]);
-      const claim: Claim = { seq, nonce: randomBytes(8).toString("hex"), previous: after?.nonce ?? "", ...draft };
-      const intent = join(activeFolder, `${key.id}.${key.uid}.${seq}.${claim.nonce}`);
+      const claim: Claim = {
+        seq,
+        nonce: randomBytes(8).toString("hex"),
+        previous: after?.nonce ?? "",
+        ...draft,
+      };
+      const intent = intentOf(key, claim);
       await writeNew(intent, JSON.stringify(claim));
       let won: boolean;
       try {
@@ -181,19 +196,36 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
           if (one !== undefined) found.push(one);
         }
       }
-      return found.sort((a, b) => b.claim.claimedAt - a.claim.claimedAt || b.claim.seq - a.claim.seq).slice(0, limit);
+      return found
+        .sort((a, b) => b.claim.claimedAt - a.claim.claimedAt || b.claim.seq - a.claim.seq)
+        .slice(0, limit);
     },
     async ids() {
-      return [...new Set((await namesIn(chains)).map((name) => name.split(".")[0] ?? ""))].filter((id) => id !== "");
+      return [...new Set((await namesIn(chains)).map((name) => name.split(".")[0] ?? ""))].filter(
+        (id) => id !== "",
+      );
     },
     async active() {
       return (await namesIn(activeFolder)).flatMap((name) => {
         const [id, uid, seq, nonce, more] = name.split(".");
-        if (id === undefined || uid === undefined || seq === undefined || nonce === undefined || more !== undefined)
+        if (
+          id === undefined ||
+          uid === undefined ||
+          seq === undefined ||
+          nonce === undefined ||
+          more !== undefined
+        )
           return [];
         return [{ id, uid, seq: Number(seq), nonce, file: join(activeFolder, name) }];
       });
     },
+    activeEntry: (key, claim) => ({
+      id: key.id,
+      uid: key.uid,
+      seq: claim.seq,
+      nonce: claim.nonce,
+      file: intentOf(key, claim),
+    }),
     settle: (active) => unlink(active.file).catch(() => {}),
     async withdraw(key, claim) {
       await unlink(fileOf(key, claim.seq, "claim")).catch(() => {});

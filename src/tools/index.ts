@@ -1,4 +1,5 @@
 import { getToolResponse } from "./get-tool-response.ts";
+import { cron } from "./cron/cron.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
 import { memoryGet } from "./memory/memory-get.ts";
 import { memorySearch } from "./memory/memory-search.ts";
@@ -11,6 +12,7 @@ export const builtinTools: readonly ToolDef[] = [
   memorySearch,
   memoryGet,
   memoryWrite,
+  cron,
   getToolResponse,
 ];
 
