@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -199,4 +200,31 @@ export async function connect(
     readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
     close: () => client.close(),
   };
+}
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the built CLI to its end, with nothing of this machine's environment but PATH. */
+export function runCli(
+  args: readonly string[],
+  box: Sandbox,
+  { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string> } = {},
+): Promise<CliResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [CLI, ...args],
+      {
+        cwd: box.workspace,
+        env: { PATH: process.env["PATH"], HOME: box.home, CAMELAGI_HOME: box.home, ...env },
+        maxBuffer: 50_000_000,
+      },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
+    );
+    child.stdin?.end(stdin);
+  });
 }
