@@ -18,7 +18,7 @@ import { silentLogger } from "../src/shared/log.ts";
 import { createFileTokens } from "../src/stores/tokens.ts";
 import { serveOnHttp, type HttpServer } from "../src/transport/http.ts";
 
-export const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 export interface Sandbox {
   home: string;
@@ -154,25 +154,22 @@ export async function connect(
   };
   const info = { name: "interop", version: "1.0.0" };
   if (generation === "1.x") {
-    const client = new OldClient(info, {
-      ...(onToolsChanged === undefined
-        ? {}
-        : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
-    });
+    const client = new OldClient(
+      info,
+      onToolsChanged && { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } },
+    );
     const transport =
       base === undefined
         ? new OldStdioTransport(command)
         : over === "sse"
           ? new SSEClientTransport(new URL(`${base}/sse`))
           : new OldHttpTransport(new URL(`${base}/mcp`));
-    await client.connect(transport as Parameters<OldClient["connect"]>[0]);
+    await client.connect(transport);
     onTestFinished(() => client.close());
     return {
       listTools: () => client.listTools(),
       callTool: (request, options) =>
-        client.callTool(request, undefined, options as Parameters<OldClient["callTool"]>[2]) as ReturnType<
-          AnyClient["callTool"]
-        >,
+        client.callTool(request, undefined, options) as ReturnType<AnyClient["callTool"]>,
       listResources: () => client.listResources(),
       readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
       close: () => client.close(),
@@ -192,10 +189,7 @@ export async function connect(
   onTestFinished(() => client.close());
   return {
     listTools: () => client.listTools(),
-    callTool: (request, options) =>
-      client.callTool(request, options as Parameters<ModernClient["callTool"]>[1]) as ReturnType<
-        AnyClient["callTool"]
-      >,
+    callTool: (request, options) => client.callTool(request, options) as ReturnType<AnyClient["callTool"]>,
     listResources: () => client.listResources(),
     readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
     close: () => client.close(),
