@@ -18,7 +18,7 @@ import { silentLogger } from "../src/shared/log.ts";
 import { createFileTokens } from "../src/stores/tokens.ts";
 import { serveOnHttp, type HttpServer } from "../src/transport/http.ts";
 
-const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+export const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 export interface Sandbox {
   home: string;
