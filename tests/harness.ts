@@ -8,6 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
 import { createCamel, type Camel, type CamelOptions } from "../src/camel.ts";
@@ -85,6 +86,7 @@ export function call(
 export async function startHttp(
   box: Sandbox,
   options: CamelOptions = {},
+  wrap: (camel: Camel) => Camel = (camel) => camel,
 ): Promise<HttpServer & { camel: Camel }> {
   const camel = await createCamel({
     home: box.home,
@@ -94,7 +96,7 @@ export async function startHttp(
     ...options,
   });
   const server = await serveOnHttp({
-    camel,
+    camel: wrap(camel),
     version: "0.0.0-test",
     agentId: "main",
     host: "127.0.0.1",
@@ -132,7 +134,17 @@ export interface AnyClient {
   close(): Promise<void>;
 }
 
+export interface Asked {
+  message: string;
+  requestedSchema: Record<string, unknown>;
+}
+
 export interface ConnectOptions {
+  /** With it the client declares elicitation. */
+  onAsk?: (
+    asked: Asked,
+    signal: AbortSignal,
+  ) => Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, string | boolean> }>;
   onToolsChanged?: () => void;
   /** Use this running HTTP server, or this script over stdio, instead of the plain product. */
   url?: string;
@@ -142,7 +154,7 @@ export interface ConnectOptions {
 export async function connect(
   kind: ClientKind,
   box: Sandbox,
-  { onToolsChanged, url, script }: ConnectOptions = {},
+  { onToolsChanged, onAsk, url, script }: ConnectOptions = {},
 ): Promise<AnyClient> {
   const [generation = "", ...rest] = kind.split(" ");
   const over = rest.at(-1);
@@ -153,11 +165,18 @@ export async function connect(
     stderr: "ignore" as const,
   };
   const info = { name: "interop", version: "1.0.0" };
+  const capabilities = onAsk === undefined ? {} : { capabilities: { elicitation: { form: {} } } };
   if (generation === "1.x") {
-    const client = new OldClient(
-      info,
-      onToolsChanged && { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } },
-    );
+    const client = new OldClient(info, {
+      ...capabilities,
+      ...(onToolsChanged === undefined
+        ? {}
+        : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
+    });
+    if (onAsk !== undefined)
+      client.setRequestHandler(ElicitRequestSchema, (request, { signal }) =>
+        onAsk(request.params as unknown as Asked, signal),
+      );
     const transport =
       base === undefined
         ? new OldStdioTransport(command)
@@ -176,11 +195,16 @@ export async function connect(
     };
   }
   const client = new ModernClient(info, {
+    ...capabilities,
     versionNegotiation: { mode: rest[0] === "modern" ? { pin: "2026-07-28" } : "legacy" },
     ...(onToolsChanged === undefined
       ? {}
       : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
   });
+  if (onAsk !== undefined)
+    client.setRequestHandler("elicitation/create", (request, { mcpReq }) =>
+      onAsk(request.params as unknown as Asked, mcpReq.signal),
+    );
   await client.connect(
     base === undefined
       ? new StdioClientTransport(command)
