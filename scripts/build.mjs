@@ -3,16 +3,7 @@
  * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
  * nobody ever runs half a build.
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
@@ -45,8 +36,8 @@ export async function buildAll() {
     writeFileSync(join(out, "THIRD_PARTY_NOTICES.txt"), renderNotices(packages));
     writeFileSync(join(out, "sbom.json"), renderSbom(root, manifest, packages));
 
-    const schema = join(root, "docs", "config.schema.json");
-    if (existsSync(schema)) cpSync(schema, join(out, "config.schema.json"));
+    const { configJsonSchema } = await import(pathToFileURL(join(out, "index.js")).href);
+    writeFileSync(join(out, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
     writeFileSync(join(out, STAMP_FILE), stamp);
     swap(out);
   } finally {
