@@ -9,6 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
+import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
 import { emitTypes } from "./build-types.mjs";
@@ -27,6 +28,7 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
 
     emitTypes(root, out);
