@@ -2,7 +2,15 @@
  * `npm run matrix`: the built package under the Node that runs this and under others, which npm's `node` package
  * brings. Each one says its version, runs the demo, and answers a list, two calls and a refusal over stdio.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,10 +54,7 @@ async function tryOut(name, find) {
       [cli, "--workspace", join(temp, "work"), "--home", join(temp, "home")],
       { env },
     );
-    const tools = await smoke(client, join(temp, "work"), {
-      readText: (path) => readFileSync(path, "utf8"),
-      writeText: writeFileSync,
-    });
+    const tools = await smoke(client, join(temp, "work"));
     passed(undefined, `${tools} tools`);
   } catch (error) {
     row[step] = step === "version" ? "not to be had" : "FAILED";
@@ -63,7 +68,13 @@ async function tryOut(name, find) {
 /** Installed once into a folder that `npm ci` throws away; a newer patch release comes with the next `npm ci`. */
 function fetchNode(major) {
   const folder = join(root, "node_modules", ".cache", "camel-matrix", `node-${major}`);
-  const binary = join(folder, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
+  const binary = join(
+    folder,
+    "node_modules",
+    "node",
+    "bin",
+    process.platform === "win32" ? "node.exe" : "node",
+  );
   if (!existsSync(binary)) {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "matrix", private: true }));

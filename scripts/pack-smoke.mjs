@@ -23,7 +23,12 @@ try {
   say(`packed ${packed.filename}: ${kb(packed.size)} packed, ${kb(packed.unpackedSize)} unpacked`);
   const unwanted = packed.files.map(({ path }) => path).filter((path) => !isExpected(path));
   check(unwanted.length === 0, `these files have no business in the package: ${unwanted.join(", ")}`);
-  for (const path of ["LICENSE", "dist/THIRD_PARTY_NOTICES.txt", "dist/sbom.json", "dist/config.schema.json"]) {
+  for (const path of [
+    "LICENSE",
+    "dist/THIRD_PARTY_NOTICES.txt",
+    "dist/sbom.json",
+    "dist/config.schema.json",
+  ]) {
     check(
       packed.files.some((file) => file.path === path),
       `${path} is missing from the package`,
@@ -50,7 +55,8 @@ function kb(bytes) {
 }
 
 function isExpected(path) {
-  if (path.startsWith("dist/")) return /\.(?:js|cjs|map|d\.ts|json|txt)$/.test(path) && !path.includes(".stamp");
+  if (path.startsWith("dist/"))
+    return /\.(?:js|cjs|map|d\.ts|json|txt)$/.test(path) && !path.includes(".stamp");
   return /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|mcp\.json\.example|server\.json)$/.test(
     path,
   );
@@ -85,10 +91,7 @@ async function useCommand(app) {
       env,
     },
   );
-  const count = await smoke(client, workspace, {
-    readText: (path) => readFileSync(path, "utf8"),
-    writeText: writeFileSync,
-  });
+  const count = await smoke(client, workspace);
   say(`stdio: ${count} tools listed; memory_get, apply_patch and a refusal answered; clean exit`);
 }
 
@@ -110,7 +113,9 @@ if (!result.text.includes("The first line.")) throw new Error(result.text);
 console.log(VERSION);
 `,
   );
-  run(process.execPath, ["--no-warnings", script, join(temp, "state"), join(temp, "workspace")], { cwd: app });
+  run(process.execPath, ["--no-warnings", script, join(temp, "state"), join(temp, "workspace")], {
+    cwd: app,
+  });
   say("library: camel-mcp and camel-mcp/client import and work");
 }
 

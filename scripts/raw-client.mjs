@@ -3,6 +3,7 @@
  * What it measures and sees is what any host sees.
  */
 import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const TIMEOUT_MS = 60_000;
@@ -69,7 +70,7 @@ export function check(condition, message) {
 }
 
 /** Lists the tools, reads a note and applies a patch; returns how many tools there were. */
-export async function smoke(client, workspace, { readText, writeText }) {
+export async function smoke(client, workspace) {
   const tools = await client.list();
   for (const name of ["apply_patch", "memory_get"]) {
     check(
@@ -77,7 +78,7 @@ export async function smoke(client, workspace, { readText, writeText }) {
       `${name} is not listed`,
     );
   }
-  writeText(`${workspace}/MEMORY.md`, "The first line.\n");
+  writeFileSync(`${workspace}/MEMORY.md`, "The first line.\n");
   const note = await client.call("memory_get", { filePath: "MEMORY.md" });
   check(
     note.isError !== true && note.content[0].text.includes("The first line."),
@@ -86,7 +87,10 @@ export async function smoke(client, workspace, { readText, writeText }) {
   const patch = "*** Begin Patch\n*** Add File: made.txt\n+made by a patch\n*** End Patch\n";
   const patched = await client.call("apply_patch", { patch });
   check(patched.isError !== true, `apply_patch: ${JSON.stringify(patched)}`);
-  check(readText(`${workspace}/made.txt`) === "made by a patch\n", "apply_patch wrote something else");
+  check(
+    readFileSync(`${workspace}/made.txt`, "utf8") === "made by a patch\n",
+    "apply_patch wrote something else",
+  );
   const refused = await client.call("memory_get", { filePath: "memory/../made.txt" });
   check(refused.isError === true, "a path out of memory/ was not refused");
   const code = await client.close();
