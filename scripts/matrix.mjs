@@ -12,13 +12,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { root, table } from "./cache.mjs";
 import { check, connectRaw, smoke } from "./raw-client.mjs";
 import { npm, run } from "./run.mjs";
 
 const MAJORS = process.argv.length > 2 ? process.argv.slice(2) : ["22", "24", "26"];
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cli = join(root, "dist", "cli.js");
 const wanted = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 
@@ -26,10 +25,7 @@ const rows = [await tryOut("running", () => process.execPath)];
 for (const major of MAJORS) rows.push(await tryOut(`node@${major}`, () => fetchNode(major)));
 
 const columns = ["node", "version", "--version", "demo", "stdio"];
-const widths = columns.map((name) => Math.max(name.length, ...rows.map((row) => (row[name] ?? "").length)));
-const line = (cells) => cells.map((cell, index) => cell.padEnd(widths[index])).join("  ");
-console.log(line(columns));
-for (const row of rows) console.log(line(columns.map((name) => row[name] ?? "")));
+console.log(table([columns, ...rows.map((row) => columns.map((name) => row[name] ?? ""))]));
 for (const { node, problem } of rows) if (problem !== undefined) console.error(`\n${node}: ${problem}`);
 if (rows.some(({ problem }) => problem !== undefined)) process.exitCode = 1;
 

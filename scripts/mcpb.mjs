@@ -4,7 +4,6 @@
  */
 import {
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -14,20 +13,19 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, join } from "node:path";
 import { listToolDefs } from "../dist/index.js";
+import { binOf, installed, root } from "./cache.mjs";
 import { connectRaw, smoke } from "./raw-client.mjs";
-import { npm, run } from "./run.mjs";
+import { run } from "./run.mjs";
 
 // Not a devDependency: 55 packages, for a command that few run.
-const PACKER = "@anthropic-ai/mcpb@2.1.2";
+const PACKER = { "@anthropic-ai/mcpb": "2.1.2" };
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const temp = realpathSync(mkdtempSync(join(tmpdir(), "camel-mcpb-")));
 try {
-  const mcpb = findPacker();
+  const mcpb = await findPacker();
   const bundle = join(temp, "bundle");
   fill(bundle);
   mcpb(["validate", join(bundle, "manifest.json")]);
@@ -44,14 +42,8 @@ try {
   rmSync(temp, { recursive: true, force: true });
 }
 
-function findPacker() {
-  const folder = join(root, "node_modules", ".cache", "camel-mcpb");
-  const cli = join(folder, "node_modules", "@anthropic-ai", "mcpb", "dist", "cli", "cli.js");
-  if (!existsSync(cli)) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "packer", private: true }));
-    npm(["install", "--no-audit", "--no-fund", "--no-save", PACKER], { cwd: folder });
-  }
+async function findPacker() {
+  const cli = binOf(await installed("camel-mcpb", PACKER), Object.keys(PACKER)[0]);
   return (args) => run(process.execPath, [cli, ...args]);
 }
 

@@ -42,8 +42,14 @@ export async function connectRaw(command, args, options = {}) {
         TIMEOUT_MS,
       );
       waiting.set(id, {
-        resolve: (value) => (clearTimeout(timer), resolve(value)),
-        reject: (error) => (clearTimeout(timer), reject(error)),
+        resolve(value) {
+          clearTimeout(timer);
+          resolve(value);
+        },
+        reject(error) {
+          clearTimeout(timer);
+          reject(error);
+        },
       });
       send({ id, method, params });
     });

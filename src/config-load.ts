@@ -150,7 +150,7 @@ async function readConfigFile(path: string): Promise<Config | undefined> {
 }
 
 /** Parses and validates; every complaint names file, line, column and key. yaml is loaded only when there is a file. */
-async function parseConfig(text: string, path: string): Promise<Config> {
+export async function parseConfig(text: string, path: string): Promise<Config> {
   const { parseDocument, LineCounter } = await import("yaml");
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });

@@ -44,7 +44,7 @@ function cut(result: ToolResult, whole: string, cap: number, id: string | undefi
 }
 
 /** The longest prefix of at most `room` characters that ends a line; a single endless line is cut inside. */
-function cutAtLineEnd(text: string, room: number): string {
+export function cutAtLineEnd(text: string, room: number): string {
   if (text.length <= room) return text;
   const end = text.lastIndexOf("\n", room - 1);
   if (end > room / 2) return text.slice(0, end + 1);

@@ -1,7 +1,9 @@
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer } from "../server/mcp.ts";
+import { systemClock } from "../shared/clock.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import { createLineGuard } from "./line-guard.ts";
@@ -25,6 +27,7 @@ export function serveOnStdio(options: StdioOptions): {
 } {
   const { camel, log, stdin, stdout } = options;
   const sessionId = newId("ses");
+  const asking = createAsking({ clock: systemClock });
   const servers = new Set<ReturnType<typeof createMcpServer>>();
   const guard = createLineGuard({
     maxBytes: MAX_MESSAGE_BYTES,
@@ -40,6 +43,7 @@ export function serveOnStdio(options: StdioOptions): {
           version: options.version,
           dispatcher: camel.dispatcher,
           resources: camel.resources,
+          asking,
           prefix: () => camel.config().settings.tools.prefix,
           ready: () => camel.refresh(),
           onClose: () => servers.delete(server),
@@ -71,6 +75,7 @@ export function serveOnStdio(options: StdioOptions): {
     finish();
     stopListening();
     stdin.unpipe(guard);
+    asking.close();
     await handle.close();
     await camel.close();
   };
