@@ -59,7 +59,8 @@ ${parts.join("\n\n")}
 
 export function errorsPage(codes, meanings) {
   const rows = Object.entries(codes).map(
-    ([code, { retryable }]) => `| \`${code}\` | ${retryable ? "yes" : "no"} | ${cell(meanings[code])} |`,
+    ([code, { retryable }]) =>
+      `| \`${code}\` | ${retryable ? "yes" : "no"} | ${cell(meanings[code] ?? "")} |`,
   );
   return `# Error codes
 

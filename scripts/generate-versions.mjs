@@ -13,6 +13,8 @@ export function versionProblems(root, sourceVersion) {
   expect("VERSION in src/shared/version.ts", sourceVersion, manifest.version);
   expect("version in server.json", server.version, manifest.version);
   expect("name in server.json", server.name, manifest.mcpName);
+  // The registry refuses a longer one.
+  if (server.description.length > 100) problems.push("description in server.json is over 100 characters.");
   for (const one of server.packages) {
     expect("packages[].version in server.json", one.version, manifest.version);
     expect("packages[].identifier in server.json", one.identifier, manifest.name);

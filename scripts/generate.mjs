@@ -21,6 +21,7 @@ if (process.argv.includes("--check")) {
   const problems = [
     ...stale.map((path) => `${path} is not what the code says. Run \`npm run generate\` and commit it.`),
     ...obsolete.map((path) => `${path} belongs to a tool that is gone. Run \`npm run generate\`.`),
+    ...meaninglessCodes(),
     ...versionProblems(root, library.VERSION),
     ...mapProblems(root),
   ];
@@ -62,6 +63,12 @@ function wanted() {
     .map((name) => `${SNAPSHOTS}/${name}`)
     .filter((path) => !made.has(path));
   return { files: made, obsolete: gone };
+}
+
+function meaninglessCodes() {
+  return Object.keys(library.ERROR_CODES)
+    .filter((code) => library.ERROR_MEANINGS[code] === undefined)
+    .map((code) => `${code} has no meaning yet: add it to ERROR_MEANINGS in src/shared/errors.ts.`);
 }
 
 function read(path) {
