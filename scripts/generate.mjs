@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mapProblems } from "./generate-map.mjs";
 import { configPage, errorsPage, toolsPage, toolsTable } from "./generate-pages.mjs";
-import { versionProblems } from "./generate-versions.mjs";
+import { versionProblems, withVersion } from "./generate-versions.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const SNAPSHOTS = "tests/snapshots/tools";
@@ -22,7 +22,7 @@ if (process.argv.includes("--check")) {
     ...stale.map((path) => `${path} is not what the code says. Run \`npm run generate\` and commit it.`),
     ...obsolete.map((path) => `${path} belongs to a tool that is gone. Run \`npm run generate\`.`),
     ...meaninglessCodes(),
-    ...versionProblems(root, library.VERSION),
+    ...versionProblems(root),
     ...mapProblems(root),
   ];
   for (const problem of problems) console.error(problem);
@@ -44,6 +44,7 @@ function wanted() {
   const tools = library.listToolDefs();
   const schema = library.configJsonSchema();
   const made = new Map([
+    ...withVersion(root),
     ["docs/tools.md", toolsPage(tools)],
     ["docs/config.md", configPage(schema)],
     ["docs/config.schema.json", json(schema)],

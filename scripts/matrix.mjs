@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, table } from "./cache.mjs";
 import { check, connectRaw, smoke } from "./raw-client.mjs";
-import { npm, run } from "./run.mjs";
+import { newUser, npm, run } from "./run.mjs";
 
 const MAJORS = process.argv.length > 2 ? process.argv.slice(2) : ["22", "24", "26"];
 const cli = join(root, "dist", "cli.js");
@@ -32,7 +32,7 @@ if (rows.some(({ problem }) => problem !== undefined)) process.exitCode = 1;
 async function tryOut(name, find) {
   const row = { node: name };
   const temp = realpathSync(mkdtempSync(join(tmpdir(), "camel-matrix-")));
-  const env = { ...process.env, HOME: temp, USERPROFILE: temp };
+  const env = newUser(temp);
   let step = "version";
   const passed = (next, text = "ok") => ((row[step] = text), (step = next));
   try {

@@ -17,7 +17,7 @@ import { basename, join } from "node:path";
 import { listToolDefs } from "../dist/index.js";
 import { binOf, installed, root } from "./cache.mjs";
 import { connectRaw, smoke } from "./raw-client.mjs";
-import { run } from "./run.mjs";
+import { newUser, run } from "./run.mjs";
 
 // Not a devDependency: 55 packages, for a command that few run.
 const PACKER = { "@anthropic-ai/mcpb": "2.1.2" };
@@ -111,7 +111,7 @@ async function use(folder) {
   );
   const client = await connectRaw(process.execPath, args, {
     cwd: temp,
-    env: { ...process.env, HOME: temp, USERPROFILE: temp },
+    env: newUser(temp),
   });
   return smoke(client, workspace);
 }

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { check, connectRaw } from "./raw-client.mjs";
-import { installedIn, pack } from "./run.mjs";
+import { installedIn, newUser, pack } from "./run.mjs";
 
 const MOST_PACKAGES = 3;
 const MOST_SECONDS = 3;
@@ -46,7 +46,7 @@ async function secondsToList(home) {
   const [command, args] = npx(["--yes", "camel-mcp"]);
   const client = await connectRaw(command, [...args, "--workspace", home], {
     cwd: home,
-    env: environment(home),
+    env: { ...newUser(home), npm_config_registry: registry.url },
     shell: process.platform === "win32" && command === "npx",
   });
   const tools = await client.list();
@@ -62,21 +62,8 @@ function npx(args) {
   return existsSync(cli) ? [process.execPath, [cli, ...args]] : ["npx", args];
 }
 
-/** Nothing of the caller's npm settings: they would bring a cache, a registry and a project. */
-function environment(home) {
-  const own = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
-  return {
-    ...Object.fromEntries(own),
-    HOME: home,
-    USERPROFILE: home,
-    npm_config_cache: join(home, "cache"),
-    npm_config_userconfig: join(home, ".npmrc"),
-    npm_config_registry: registry.url,
-  };
-}
-
 function installedBy(home) {
-  const folder = join(home, "cache", "_npx");
+  const folder = join(home, "npm-cache", "_npx");
   return readdirSync(folder).flatMap((name) =>
     installedIn(JSON.parse(readFileSync(join(folder, name, "node_modules", ".package-lock.json"), "utf8"))),
   );

@@ -9,11 +9,13 @@ import { fileURLToPath } from "node:url";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { check, connectRaw, smoke } from "./raw-client.mjs";
-import { installedIn, npm, npmCommand, pack, run } from "./run.mjs";
+import { installedIn, newUser, npm, npmCommand, pack, run } from "./run.mjs";
 
 const MOST_PACKAGES = 3;
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const temp = realpathSync(mkdtempSync(join(tmpdir(), "camel-pack-")));
+const home = join(temp, "home");
+const env = newUser(home);
 const readJson = (path) => JSON.parse(readFileSync(path, "utf8"));
 const say = (text) => console.log(text);
 
@@ -65,23 +67,25 @@ function isExpected(path) {
 /** zod comes from a tarball made of our own copy, so that this works without a network. */
 function install(app, tarball) {
   const zod = pack(join(root, "node_modules", "zod"), temp);
+  mkdirSync(home);
   mkdirSync(app);
   writeFileSync(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
-  npm(["install", "--offline", "--no-audit", "--no-fund", tarball, join(temp, zod.filename)], { cwd: app });
+  npm(["install", "--offline", "--no-audit", "--no-fund", tarball, join(temp, zod.filename)], {
+    cwd: app,
+    env,
+  });
 }
 
 async function useCommand(app) {
   const { version } = readJson(join(root, "package.json"));
-  const env = { ...process.env, HOME: join(temp, "home"), USERPROFILE: join(temp, "home") };
   const npx = (args) => npmCommand(["exec", "--offline", "--", ...args]);
   const [command, args, extra] = npx(["camel-mcp", "--version"]);
-  const said = run(command, args, { ...extra, cwd: app }).trim();
+  const said = run(command, args, { ...extra, cwd: app, env }).trim();
   check(said === version, `npx camel-mcp --version says ${said}, package.json says ${version}`);
   say(`npx camel-mcp --version: ${said}`);
 
   const workspace = join(temp, "workspace");
   mkdirSync(workspace);
-  mkdirSync(join(temp, "home"));
   const entry = join(app, "node_modules", "camel-mcp", "dist", "cli.js");
   const client = await connectRaw(
     process.execPath,

@@ -14,9 +14,11 @@ export async function connectRaw(command, args, options = {}) {
   const child = spawn(command, args, { ...options, stdio: ["pipe", "pipe", "pipe"] });
   let stderr = "";
   child.stderr.on("data", (chunk) => (stderr += chunk));
+  // A server that has gone is reported when its process closes, with what it said.
+  child.stdin.on("error", () => {});
   const waiting = new Map();
   const failAll = (reason) => {
-    for (const { reject } of waiting.values()) reject(new Error(`${reason}\n${stderr}`));
+    for (const { fail } of waiting.values()) fail(`${reason}\n${stderr}`);
     waiting.clear();
   };
   const ended = new Promise((resolve) => {
@@ -30,7 +32,7 @@ export async function connectRaw(command, args, options = {}) {
     if (call === undefined) return;
     waiting.delete(message.id);
     if (message.error === undefined) call.resolve(message.result);
-    else call.reject(new Error(message.error.message));
+    else call.fail(message.error.message);
   });
   let lastId = 0;
   const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -46,9 +48,9 @@ export async function connectRaw(command, args, options = {}) {
           clearTimeout(timer);
           resolve(value);
         },
-        reject(error) {
+        fail(reason) {
           clearTimeout(timer);
-          reject(error);
+          reject(new Error(reason));
         },
       });
       send({ id, method, params });

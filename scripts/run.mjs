@@ -1,5 +1,6 @@
 /** Starting npm and other programs from a script, and saying what they said when they fail. */
 import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 
 /** Runs to the end and returns stdout; throws with everything it printed if it fails. */
 export function run(command, args, options = {}) {
@@ -31,6 +32,18 @@ export function pack(folder, destination) {
   const out = npm(["pack", "--json", "--silent", "--pack-destination", destination], { cwd: folder });
   const answer = JSON.parse(out.slice(out.search(/^[[{]/m)));
   return Array.isArray(answer) ? answer[0] : Object.values(answer)[0];
+}
+
+/** The environment of a user with an empty home: nothing of the npm that runs this script, nor of its settings. */
+export function newUser(home) {
+  const others = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+  return {
+    ...Object.fromEntries(others),
+    HOME: home,
+    USERPROFILE: home,
+    npm_config_cache: join(home, "npm-cache"),
+    npm_config_userconfig: join(home, ".npmrc"),
+  };
 }
 
 /** Packages npm put into a folder, as `name@version`. */
