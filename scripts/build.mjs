@@ -3,21 +3,13 @@
  * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
  * nobody ever runs half a build.
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
+import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
 import { emitTypes } from "./build-types.mjs";
@@ -36,6 +28,7 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
 
     emitTypes(root, out);
@@ -45,8 +38,8 @@ export async function buildAll() {
     writeFileSync(join(out, "THIRD_PARTY_NOTICES.txt"), renderNotices(packages));
     writeFileSync(join(out, "sbom.json"), renderSbom(root, manifest, packages));
 
-    const schema = join(root, "docs", "config.schema.json");
-    if (existsSync(schema)) cpSync(schema, join(out, "config.schema.json"));
+    const { configJsonSchema } = await import(pathToFileURL(join(out, "index.js")).href);
+    writeFileSync(join(out, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
     writeFileSync(join(out, STAMP_FILE), stamp);
     swap(out);
   } finally {

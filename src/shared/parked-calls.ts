@@ -35,7 +35,7 @@ export interface RunningCall<Question, Answer, Leg> {
   /** The request that waits for this call now, if one does. */
   leg(): Leg | undefined;
   /** Undefined: the client came back without an answer, or too many calls wait already. */
-  ask(question: Question, signal: AbortSignal): Promise<Answer | undefined>;
+  ask: (question: Question, signal: AbortSignal) => Promise<Answer | undefined>;
 }
 
 interface State<Question, Answer, Result, Leg> {
