@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
 import { defaultConfig } from "./config.ts";
+import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
 import { access, judge, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
 import { audit } from "./pipeline/audit.ts";
@@ -36,6 +36,11 @@ export interface CamelOptions {
   log?: Logger;
   /** Tools besides the built-in ones. */
   tools?: readonly ToolDef[];
+  /**
+   * Start although the config is broken, and refuse every call with the reason until it is fixed. A host shows a
+   * server that failed to start as just that; a refused call reaches the model, which can tell the user.
+   */
+  startBroken?: boolean;
 }
 
 export interface Camel {
@@ -54,7 +59,7 @@ export interface Camel {
 }
 
 /** Agents other than this one have a memory of their own. */
-export const MAIN_AGENT = "main";
+const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
 const CONFIG_POLL_MS = 2_000;
 
@@ -73,9 +78,21 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const configFile = absolute(cwd, options.configFile ?? env["CAMEL_CONFIG"]);
   const paths = configPaths(home, hints.explicit ?? hints.host ?? cwd, configFile);
   let fingerprint = await configFingerprint(paths);
-  let loaded = await loadConfig(paths, { userFileRequired: configFile !== undefined });
+  let broken: CamelError | undefined;
+  let loaded = await loadConfig(paths, { userFileRequired: configFile !== undefined }).catch(
+    (error: unknown): LoadedConfig => {
+      if (options.startBroken !== true) throw error;
+      broken = toCamelError(error);
+      log.error(`every call is refused until the config is fixed: ${broken.message}`);
+      return { settings: defaultConfig, layers: [], warnings: [] };
+    },
+  );
   for (const warning of loaded.warnings) log.warn(warning);
   const config = (): LoadedConfig => loaded;
+  const policyInForce = (): LoadedConfig => {
+    if (broken !== undefined) throw broken;
+    return loaded;
+  };
 
   const listeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
@@ -87,11 +104,14 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     fingerprint = current;
     try {
       loaded = await loadConfig(paths);
+      broken = undefined;
       for (const warning of loaded.warnings) log.warn(warning);
       log.info("config reloaded");
       for (const listener of listeners) listener();
     } catch (error) {
-      log.error(`config not reloaded, the last good one stays in force: ${toCamelError(error).message}`);
+      const problem = toCamelError(error);
+      if (broken !== undefined) broken = problem;
+      else log.error(`config not reloaded, the last good one stays in force: ${problem.message}`);
     }
   };
   let poll: { cancel(): void } | undefined;
@@ -157,7 +177,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
-  const accessOptions: AccessOptions = { config, forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home)] };
+  const accessOptions: AccessOptions = {
+    config: policyInForce,
+    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home)],
+  };
 
   const dispatcher = createDispatcher({
     config,
@@ -208,6 +231,7 @@ function stateFolders(home: string): string[] {
     "hooks",
     "keys",
     "tokens.json",
+    "locks",
     "config.yaml",
   ].map((name) => join(home, name).replaceAll("\\", "/"));
 }
@@ -217,5 +241,3 @@ function absolute(cwd: string, path: string | undefined): string | undefined {
 }
 
 const noRoots = (): Promise<readonly string[]> => Promise.resolve([]);
-
-export { defaultConfig };
