@@ -200,7 +200,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   return {
     home,
     dispatcher,
-    resources: createMemoryResources({ dispatcher, contextFor }),
+    resources: createMemoryResources({ dispatcher, clock, contextFor }),
     config,
     refresh,
     explain: async (call) => judge(await dispatcher.resolve(call), accessOptions),
