@@ -3,6 +3,7 @@ import type { LoadedConfig } from "../config-load.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
+import type * as Rules from "./rules.ts";
 import { decide, layersFor, type Facts, type Verdict } from "./policy.ts";
 
 export interface AccessOptions {
@@ -39,12 +40,15 @@ export function access(options: AccessOptions): Middleware {
   };
 }
 
+let rules: typeof Rules | undefined;
+
 /** What policy says about a call, without running it. */
 export async function judge(call: ResolvedCall, options: AccessOptions): Promise<Verdict> {
   const layers = layersFor(options.config().layers, call.caller);
   const facts = await factsOf(call);
-  // Glob code is loaded only for calls that touch something: most reads never need it at start-up.
-  const { matchesPath, ruleMatches } = await import("./rules.ts");
+  // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
+  rules ??= await import("./rules.ts");
+  const { matchesPath, ruleMatches } = rules;
   return decide(
     layers,
     facts,

@@ -168,8 +168,8 @@ function clientName(server: Server, context: ServerContext): string {
 
 /** From what a client says about itself, which may be anything. */
 export function clientNameOf(info: unknown): string {
-  const name = z.object({ name: z.string() }).safeParse(info);
-  return name.success ? name.data.name.toLowerCase().slice(0, 100) : "unknown";
+  const name = typeof info === "object" && info !== null && "name" in info ? info.name : undefined;
+  return typeof name === "string" ? name.toLowerCase().slice(0, 100) : "unknown";
 }
 
 /** The folders a 2025-era client says are open. The 2026 era has no such question. A client may never answer. */
