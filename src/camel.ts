@@ -257,7 +257,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   return {
     home,
     dispatcher,
-    resources: createMemoryResources({ dispatcher, contextFor }),
+    resources: createMemoryResources({ dispatcher, clock, contextFor }),
     config,
     refresh,
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,

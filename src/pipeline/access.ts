@@ -3,6 +3,7 @@ import type { LoadedConfig } from "../config-load.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
+import type * as Rules from "./rules.ts";
 import { decide, layersFor, type Facts, type Verdict } from "./policy.ts";
 
 export interface AccessOptions {
@@ -31,6 +32,8 @@ export function access(options: AccessOptions): Middleware {
   };
 }
 
+let rules: typeof Rules | undefined;
+
 /** What policy says about a call, without running it. */
 export async function judge(
   call: ResolvedCall,
@@ -39,8 +42,9 @@ export async function judge(
   const loaded = options.config();
   const layers = layersFor(loaded.layers, call.caller);
   const facts = await factsOf(call);
-  // Glob code is loaded by the first call: nothing needs it at start-up.
-  const { matchesPath, ruleMatches } = await import("./rules.ts");
+  // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
+  rules ??= await import("./rules.ts");
+  const { matchesPath, ruleMatches } = rules;
   const verdict = decide(
     layers,
     facts,
