@@ -191,7 +191,8 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (!validHost(req, res) || !validOrigin(req, res)) return;
     const url = new URL(req.url ?? "/", "http://localhost");
-    if (url.pathname === "/healthz") return json(res, 200, { status: "ok", version: options.version });
+    if (url.pathname === "/healthz")
+      return json(res, 200, { status: "ok", name: "camel-mcp", version: options.version });
     const known = ["/mcp", "/sse", "/messages"].includes(url.pathname);
     if (!known) return json(res, 404, { error: "Not found. MCP is at /mcp (or /sse for older hosts)." });
 
