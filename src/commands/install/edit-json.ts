@@ -1,6 +1,5 @@
 import { getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
-import { isDeepStrictEqual } from "node:util";
-import { brokenFile, eolOf, isRecord, positionAt, type Format, type Place } from "./format.ts";
+import { brokenFile, eolOf, isRecord, isSame, positionAt, type Format, type Place } from "./format.ts";
 import type { Entry } from "./hosts.ts";
 
 /**
@@ -33,7 +32,7 @@ export const json: Format = {
       if (!(field in entry)) body = removeIn(body, [key, name, field]);
     }
     for (const [field, value] of Object.entries(entry)) {
-      if (!isDeepStrictEqual(present[field], value)) body = setIn(body, [key, name, field], value);
+      if (!isSame(present[field], value)) body = setIn(body, [key, name, field], value);
     }
     return bom + body;
   },

@@ -1,6 +1,5 @@
 import { parse, stringify, TomlError } from "smol-toml";
-import { isDeepStrictEqual } from "node:util";
-import { brokenFile, eolOf, isRecord, type Format, type Place } from "./format.ts";
+import { brokenFile, eolOf, isRecord, isSame, type Format, type Place } from "./format.ts";
 import type { Entry } from "./hosts.ts";
 
 /**
@@ -21,7 +20,7 @@ export const toml: Format = {
   set(text, { key, name }: Place, entry: Entry) {
     const eol = eolOf(text);
     const statements = scan(text);
-    const header = statements.find((one) => isDeepStrictEqual(one.table, [key, name]));
+    const header = statements.find((one) => isSame(one.table, [key, name]));
     const lines = (fields: Entry): string => stringify(fields).trimEnd().replaceAll("\n", eol);
     if (header === undefined) {
       const gap = text.trim() === "" ? "" : text.endsWith("\n") ? eol : eol + eol;
@@ -39,7 +38,7 @@ export const toml: Format = {
       result = result.slice(0, last.lineEnd) + eol + lines(added) + result.slice(last.lineEnd);
     const present = (parse(text)[key] as Record<string, Entry>)[name] ?? {};
     for (const { field, start, end, lineEnd } of body.toReversed()) {
-      if (field === undefined || isDeepStrictEqual(present[field], entry[field])) continue;
+      if (field === undefined || isSame(present[field], entry[field])) continue;
       result =
         field in entry
           ? result.slice(0, start) + lines({ [field]: entry[field] }) + result.slice(end)

@@ -1,6 +1,5 @@
 import { isMap, isSeq, LineCounter, parseDocument, type Document, type YAMLMap, type YAMLSeq } from "yaml";
-import { isDeepStrictEqual } from "node:util";
-import { brokenFile, eolOf, isRecord, type Format, type Place } from "./format.ts";
+import { brokenFile, eolOf, isRecord, isSame, type Format, type Place } from "./format.ts";
 import type { Entry } from "./hosts.ts";
 
 /** YAML through the Document API, which keeps comments, blank lines and the order of keys. */
@@ -26,7 +25,7 @@ export const yaml: Format = {
       const before = present.toJSON() as Entry;
       for (const field of Object.keys(before)) if (!(field in entry)) present.delete(field);
       for (const [field, value] of Object.entries(entry))
-        if (!isDeepStrictEqual(before[field], value)) present.set(field, document.createNode(value));
+        if (!isSame(before[field], value)) present.set(field, document.createNode(value));
     } else {
       const path = place.list ? [place.key] : [place.key, place.name];
       const container: unknown = document.get(place.key, true);

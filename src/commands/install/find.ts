@@ -14,11 +14,13 @@ export async function findHosts(machine: Machine): Promise<FoundHost[]> {
   return Promise.all(
     HOST_IDS.map(async (id) => {
       const host = hostOf(id);
-      const files = await Promise.all(
-        (["user", "project"] as const).flatMap((scope) =>
-          (host[scope]?.(machine) ?? []).map(async (path) => ({ scope, path, exists: await isThere(path) })),
-        ),
-      );
+      const files: FoundHost["files"] = [];
+      for (const scope of ["user", "project"] as const) {
+        const candidates = host[scope]?.(machine) ?? [];
+        const there = await Promise.all(candidates.map(isThere));
+        const path = candidates[Math.max(0, there.indexOf(true))];
+        if (path !== undefined) files.push({ scope, path, exists: there.includes(true) });
+      }
       const byFile = await Promise.all(
         host.user(machine).map(async (path) => {
           const folder = pathsOf(machine).dirname(path);

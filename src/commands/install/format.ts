@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { CamelError } from "../../shared/errors.ts";
 import type { Entry } from "./hosts.ts";
 
@@ -49,6 +50,16 @@ export function positionAt(text: string, offset: number): { line: number; column
 
 export function isRecord(value: unknown): value is Entry {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** As data, whatever prototypes a parser gives its objects. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return isDeepStrictEqual(plainData(one), plainData(other));
+}
+
+function plainData(value: unknown): unknown {
+  const text = JSON.stringify(value, (_key, one: unknown) => (typeof one === "bigint" ? `${one}n` : one));
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 export function eolOf(text: string): string {

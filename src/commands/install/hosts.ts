@@ -184,10 +184,7 @@ export const HOSTS = {
     key: "mcpServers",
     user: (machine) => [
       inHome(machine, ".cline", "data", "settings", "cline_mcp_settings.json"),
-      inAppData(
-        machine,
-        ...["Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"],
-      ),
+      inAppData(machine, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
     ],
     stdio: (launch) => ({ type: "stdio", ...plain(launch) }),
     http: ({ url, tokenEnv }) => (tokenEnv === undefined ? { type: "streamableHttp", url } : undefined),

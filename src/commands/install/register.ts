@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
 import { CamelError } from "../../shared/errors.ts";
 import { readConfigFile, writeConfigFile, type ConfigFile, type ConfigFs } from "./config-file.ts";
-import { brokenFile, formatOf, isRecord, type Place } from "./format.ts";
+import { brokenFile, formatOf, isRecord, isSame, type Place } from "./format.ts";
 import { hostOf, type Entry, type Host, type HostId, type Scope } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
 
@@ -57,7 +56,7 @@ export async function planChange(
     return change("removed", after);
   }
   const wanted = merged(present, entry);
-  if (isDeepStrictEqual(present, wanted)) return change("unchanged", before);
+  if (isSame(present, wanted)) return change("unchanged", before);
   // A file of ours starts with what the host demands in every file.
   const isNew = before.trim() === "" && host.newFile !== undefined;
   const base = isNew ? await newFileText(host) : before;
@@ -125,8 +124,19 @@ function entryIn(content: Entry, host: Host, name: string, file: string): Entry 
 const ADDRESS = ["command", "cmd", "url", "uri", "httpUrl", "serverUrl", "transport"];
 /** Makes sense for one way of connecting only. */
 const CONNECTION = [
-  ...["type", "args", "env", "envs", "env_keys", "environment", "cwd", "headers", "http_headers"],
-  ...["env_http_headers", "bearer_token_env_var", "requestOptions", "env_vars"],
+  "type",
+  "args",
+  "env",
+  "envs",
+  "env_keys",
+  "env_vars",
+  "environment",
+  "cwd",
+  "headers",
+  "http_headers",
+  "env_http_headers",
+  "bearer_token_env_var",
+  "requestOptions",
 ];
 
 /** Ours over what is there; what the user added (time-outs, trust, environment) stays as long as it makes sense. */
@@ -152,13 +162,9 @@ function withEntry(content: Entry, host: Host, name: string, entry: Entry | unde
 
 /** The last guard: the new text must say what the old one said, plus or minus our entry, and nothing else. */
 function verify(found: Entry, expected: Entry, file: string): void {
-  const normal = (value: Entry): unknown => JSON.parse(JSON.stringify(value, bigintAsText));
-  if (isDeepStrictEqual(withoutEmpty(normal(found)), withoutEmpty(normal(expected)))) return;
+  if (isSame(withoutEmpty(found), withoutEmpty(expected))) return;
   throw brokenFile(file, undefined, "it is written in a way that can't be edited safely.");
 }
-
-const bigintAsText = (_key: string, value: unknown): unknown =>
-  typeof value === "bigint" ? `${value}n` : value;
 
 /** TOML has no way to write an empty container, so its last entry takes it along. */
 function withoutEmpty(value: unknown): unknown {
