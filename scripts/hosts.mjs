@@ -104,7 +104,7 @@ function run(id, host, via) {
   if (id === "cline") endLeftOvers(home);
   const log = join(base, "logs", `${tag}.model.jsonl`);
   const check = spawnSync(process.execPath, [join(harness, "check.mjs"), log, script], { encoding: "utf8" });
-  return { ok: check.status === 0, says: check.stdout.trim() };
+  return { ok: check.status === 0, says: check.stdout.trim().replace(/^(?:PASS|FAIL) /, "") };
 }
 
 function binary(name, program) {
