@@ -12,9 +12,26 @@ export interface Call {
   progress?: (update: Progress) => void;
   /** The folders the client says are open, where it can tell. Asked for at most once a session. */
   roots?: () => Promise<readonly string[]>;
+  /** Asks the person at the other end, where the client can. Absent: it can't. */
+  ask?: Ask;
   /** Longest answer in characters; the configured cap where absent. Resource reads ask for more. */
   outputChars?: number;
 }
+
+/** A form for a person: flat, each property a string, number, boolean or enumeration. */
+export interface Question {
+  message: string;
+  schema: Record<string, unknown>;
+}
+
+/** As the client sent it: `content` is not checked against the form. */
+export interface Answer {
+  action: "accept" | "decline" | "cancel";
+  content?: Record<string, unknown>;
+}
+
+/** Undefined: nobody could be asked after all. Rejects when a signal ends the waiting. */
+export type Ask = (question: Question, signal: AbortSignal) => Promise<Answer | undefined>;
 
 /** A call whose tool exists for this caller and whose input has passed the schema. */
 export interface ResolvedCall extends Call {

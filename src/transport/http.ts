@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError } from "../shared/errors.ts";
@@ -32,7 +33,7 @@ export interface HttpOptions {
 
 export interface HttpServer {
   url: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 interface Session {
@@ -63,12 +64,14 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const validHost = hostHeaderValidation(hostNames);
   const validOrigin = originValidation([...LOOPBACK, ...settings().allowedOrigins]);
 
+  const asking = createAsking({ clock });
   const newServer = (peer: Peer, onClose: () => void = () => {}): Server =>
     createMcpServer(
       {
         version: options.version,
         dispatcher: camel.dispatcher,
         resources: camel.resources,
+        asking,
         prefix: () => camel.config().settings.tools.prefix,
         ready: () => camel.refresh(),
         onClose,
@@ -170,7 +173,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       handle: (request, response, parsed) => transport.handlePostMessage(request, response, parsed),
     });
     // The 1.x transport is the same interface at run time; only its message types are older.
-    await server.connect(transport as unknown as Parameters<Server["connect"]>[0]);
+    await server.connect(transport);
   };
 
   const postMessage = async (
@@ -271,6 +274,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       sweeping.cancel();
       stopListening();
       for (const id of sessions.keys()) drop(id);
+      asking.close();
       await modern.close();
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       http.closeIdleConnections();
