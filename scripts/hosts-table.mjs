@@ -95,7 +95,12 @@ trust_level = "trusted"
     }),
     argv: ({ bin }) => [
       bin("gemini", "gemini"),
-      ...["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", "please go"],
+      "-m",
+      "gemini-2.5-flash",
+      "--approval-mode",
+      "yolo",
+      "-p",
+      "please go",
     ],
   },
   qwen: {
@@ -109,7 +114,12 @@ trust_level = "trusted"
     }),
     argv: ({ bin }) => [
       bin("qwen", "qwen"),
-      ...["--auth-type", "openai", "--approval-mode", "yolo", "-p", "please go"],
+      "--auth-type",
+      "openai",
+      "--approval-mode",
+      "yolo",
+      "-p",
+      "please go",
     ],
   },
   copilot: {
@@ -169,7 +179,10 @@ trust_level = "trusted"
     }),
     argv: ({ bin }) => [
       join(bin("goose", "x"), "..", "..", "@aaif", "goose-binary-linux-x64", "bin", "goose"),
-      ...["run", "--no-session", "-t", "please go"],
+      "run",
+      "--no-session",
+      "-t",
+      "please go",
     ],
   },
   cline: {
@@ -215,9 +228,6 @@ models:
 `,
     }),
     env: (place) => ({ ...openAi(place), CONTINUE_TELEMETRY_ENABLED: "0" }),
-    argv: ({ bin, home }) => [
-      bin("continue", "cn"),
-      ...["--config", join(home, ".continue", "config.yaml"), "--auto", "-p", "please go"],
-    ],
+    argv: ({ bin }) => [bin("continue", "cn"), "--auto", "-p", "please go"],
   },
 };

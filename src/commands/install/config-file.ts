@@ -1,7 +1,9 @@
 import * as nodeFs from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { replaceFile, type DurableFs } from "../../shared/durable.ts";
+import { systemClock } from "../../shared/clock.ts";
 import { CamelError } from "../../shared/errors.ts";
+import { withLock } from "../../shared/lock.ts";
 
 /** What tests replace to play a full disk or a read-only one. */
 export type ConfigFs = DurableFs & Pick<typeof nodeFs, "readFile" | "copyFile" | "stat" | "chmod" | "chown">;
@@ -28,6 +30,25 @@ export async function readConfigFile(path: string, fs: ConfigFs = nodeFs): Promi
   }
 }
 
+/** Keeps other camel-mcp processes from changing the same file meanwhile. */
+export async function lockConfigFile<T>(
+  file: ConfigFile,
+  { isPrivate }: { isPrivate: boolean },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    // A project's folders are for everybody who can read the project.
+    await nodeFs.mkdir(dirname(file.target), { recursive: true, mode: isPrivate ? 0o700 : 0o777 });
+    return await withLock(
+      `${file.target}.camel-lock`,
+      { clock: systemClock, purpose: `changing ${file.path}`, timeoutMs: 10_000 },
+      work,
+    );
+  } catch (error) {
+    throw error instanceof CamelError ? error : cannot("write", file.path, error);
+  }
+}
+
 /**
  * Puts `text` in the file's place, whole or not at all, with the same mode and owner. The first change of a file
  * leaves a copy of the original beside it; a later one never touches that copy. Returns the copy's path if one was made.
@@ -47,8 +68,6 @@ export async function writeConfigFile(
   try {
     const backup = found === undefined ? undefined : await backUp(file, found.mode & 0o777, fs);
     if (found === undefined) {
-      // A project's file is for everybody who can read the project.
-      await fs.mkdir(dirname(file.target), { recursive: true, mode: isPrivate ? 0o700 : 0o777 });
       await replaceFile(file.target, text, { fs, mode: isPrivate ? 0o600 : 0o666 });
       return undefined;
     }

@@ -1,12 +1,11 @@
 import { homedir } from "node:os";
 import type { CommandContext, Flags } from "../../cli.ts";
-import { CamelError } from "../../shared/errors.ts";
 import { closest } from "../../shared/glob.ts";
 import { usageError } from "../options.ts";
 import { findHosts } from "./find.ts";
 import { HOST_IDS, hostOf, type HostId, type Scope } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
-import { applyChange, fileOf, planChange, snippet, type Change } from "./register.ts";
+import { register, snippet, type Change } from "./register.ts";
 import { entryFor, type Request } from "./request.ts";
 
 /** `install HOST`: registers this server in a host's own config file. */
@@ -21,56 +20,31 @@ export async function install(context: CommandContext): Promise<number> {
     print(await snippet(id, request.name, entry));
     return 0;
   }
-  return changeFile(context, id, request, () => entry);
+  return report(context, request, await register(id, request, entry, machine, { isDry: isDry(context) }));
 }
 
 /** `uninstall HOST`: takes the entry out again and leaves the rest as it is. */
 export async function uninstall(context: CommandContext): Promise<number> {
-  return changeFile(context, hostFrom(context.words), requestFrom(context.flags), () => undefined);
+  const id = hostFrom(context.words);
+  const request = requestFrom(context.flags);
+  const done = await register(id, request, undefined, thisMachine(), { isDry: isDry(context) });
+  return report(context, request, done);
 }
 
-const ATTEMPTS = 3;
-
-async function changeFile(
-  context: CommandContext,
-  id: HostId,
-  request: Request,
-  entry: () => ReturnType<typeof entryFor> | undefined,
-): Promise<number> {
-  const machine = thisMachine();
-  for (let attempt = 1; ; attempt++) {
-    const file = await fileOf(id, request.scope, machine);
-    const change = await planChange(id, request.scope, file, request.name, entry());
-    const isChange = change.after !== (file.text ?? "");
-    if (context.flags["dry-run"] === true || !isChange) return report(context, change, request, undefined);
-    try {
-      return await report(context, change, request, await applyChange(change));
-    } catch (error) {
-      const again = error instanceof CamelError && error.code === "conflict" && attempt < ATTEMPTS;
-      if (!again) throw error;
-    }
-  }
-}
-
-async function report(
-  { flags, print }: CommandContext,
-  change: Change,
-  request: Request,
-  backup: string | undefined,
-): Promise<number> {
+async function report(context: CommandContext, request: Request, change: Change): Promise<number> {
+  const { flags, print } = context;
   const { title, after } = hostOf(change.host);
-  const { path } = change.file;
-  const isDry = flags["dry-run"] === true;
+  const { backup, file } = change;
+  const { path } = file;
   if (flags.json === true) {
     const { host, scope, action } = change;
     print(
-      `${JSON.stringify({ host, scope, name: request.name, file: path, action, dryRun: isDry, backup })}\n`,
+      `${JSON.stringify({ host, scope, name: request.name, file: path, action, dryRun: isDry(context), backup })}\n`,
     );
     return 0;
   }
-  if (isDry && change.after !== (change.file.text ?? "")) {
+  if (isDry(context) && change.after !== (file.text ?? "")) {
     const { createTwoFilesPatch } = await import("diff");
-    const { file } = change;
     print(createTwoFilesPatch(path, path, file.text ?? "", change.after, "before", "after"));
     return 0;
   }
@@ -104,6 +78,8 @@ async function list({ flags, print }: CommandContext, machine: Machine): Promise
   return 0;
 }
 
+const isDry = ({ flags }: CommandContext): boolean => flags["dry-run"] === true;
+
 function hostFrom(given: readonly string[]): HostId {
   const [word] = given;
   if (word === undefined)
@@ -121,7 +97,7 @@ function requestFrom(flags: Flags): Request {
   if (!/^[A-Za-z][\w-]{0,31}$/.test(name))
     throw usageError(`--name: "${name}" must be a letter, then letters, digits, - or _; at most 32.`);
   const tokenEnv = flags["token-env"];
-  if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
+  if (tokenEnv !== undefined && (!/^[A-Za-z_]\w*$/.test(tokenEnv) || /^camel_.{30}/.test(tokenEnv)))
     throw usageError("--token-env takes the NAME of an environment variable, never the token itself.");
   if (tokenEnv !== undefined && url === undefined) throw usageError("--token-env goes with --url.");
   if (url !== undefined) checkUrl(url);

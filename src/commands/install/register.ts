@@ -1,5 +1,11 @@
 import { CamelError } from "../../shared/errors.ts";
-import { readConfigFile, writeConfigFile, type ConfigFile, type ConfigFs } from "./config-file.ts";
+import {
+  lockConfigFile,
+  readConfigFile,
+  writeConfigFile,
+  type ConfigFile,
+  type ConfigFs,
+} from "./config-file.ts";
 import { brokenFile, formatOf, isRecord, isSame, type Place } from "./format.ts";
 import { hostOf, type Entry, type Host, type HostId, type Scope } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
@@ -10,7 +16,41 @@ export interface Change {
   file: ConfigFile;
   action: "created" | "added" | "updated" | "unchanged" | "removed" | "absent";
   after: string;
+  /** The copy of the original, if this change made one. */
+  backup?: string;
 }
+
+const ATTEMPTS = 3;
+
+/** Puts an entry into a host's file, or takes it out where `entry` is undefined. */
+export async function register(
+  id: HostId,
+  { scope, name }: { scope: Scope; name: string },
+  entry: Entry | undefined,
+  machine: Machine,
+  { isDry = false, fs }: { isDry?: boolean; fs?: ConfigFs } = {},
+): Promise<Change> {
+  const plan = async (): Promise<Change> =>
+    planChange(id, scope, await fileOf(id, scope, machine, fs), name, entry);
+  const first = await plan();
+  if (isDry || !isChange(first)) return first;
+  return lockConfigFile(first.file, { isPrivate: scope === "user" }, async () => {
+    for (let attempt = 1; ; attempt++) {
+      const change = await plan();
+      if (!isChange(change)) return change;
+      try {
+        const backup = await applyChange(change, fs);
+        return backup === undefined ? change : { ...change, backup };
+      } catch (error) {
+        // Hosts write these files too, some of them all the time, and know nothing of our lock.
+        const isAgain = error instanceof CamelError && error.code === "conflict" && attempt < ATTEMPTS;
+        if (!isAgain) throw error;
+      }
+    }
+  });
+}
+
+const isChange = ({ after, file }: Change): boolean => after !== (file.text ?? "");
 
 /** The file of a host: the candidate that exists, else the first. */
 export async function fileOf(id: HostId, scope: Scope, machine: Machine, fs?: ConfigFs): Promise<ConfigFile> {
@@ -27,8 +67,8 @@ export async function fileOf(id: HostId, scope: Scope, machine: Machine, fs?: Co
   return files.find((file) => file.text !== undefined) ?? first;
 }
 
-/** What `install` would do; nothing is written yet. `entry` undefined means take it out. */
-export async function planChange(
+/** What is to be done; nothing is written yet. */
+async function planChange(
   id: HostId,
   scope: Scope,
   file: ConfigFile,
@@ -66,8 +106,8 @@ export async function planChange(
   return change(file.text === undefined ? "created" : present === undefined ? "added" : "updated", after);
 }
 
-/** Writes a planned change, unless the file has changed since it was read: hosts write these files too. */
-export async function applyChange(change: Change, fs?: ConfigFs): Promise<string | undefined> {
+/** Writes a planned change, unless the file has changed since it was read. */
+async function applyChange(change: Change, fs?: ConfigFs): Promise<string | undefined> {
   const now = await readConfigFile(change.file.path, fs);
   if (now.text !== change.file.text) {
     throw new CamelError("conflict", `${change.file.path} was changed by another program just now.`, {
