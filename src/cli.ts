@@ -20,6 +20,8 @@ Commands
   tools list|info|schema     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
+  approvals list|show|approve|deny|pin
+                             decide what waits for a person; needs a terminal
   token create|list|revoke   bearer tokens for \`serve\`
   install HOST, uninstall    register in Claude Code, VS Code, Codex, ...; --list shows them
   init                       write a config file with every setting explained
@@ -49,6 +51,7 @@ const FLAGS = {
   host: { type: "string" },
   port: { type: "string" },
   scope: { type: "string" },
+  note: { type: "string" },
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
@@ -73,6 +76,7 @@ export interface Flags {
   host?: string;
   port?: string;
   scope?: string;
+  note?: string;
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
@@ -100,6 +104,7 @@ type Command = (context: CommandContext) => Promise<number>;
 // Lazy: the host's start-up path must not pay for HTTP, the client or the demo.
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
+  approvals: async () => (await import("./commands/approvals.ts")).approvals,
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,

@@ -34,4 +34,4 @@ export function maxExecutions(options: { limitsOf(tool: ToolDef): ToolLimits }):
   };
 }
 
-const NOT_EXECUTED: ReadonlySet<string> = new Set(["approval_required", "denied_by_policy"]);
+const NOT_EXECUTED: ReadonlySet<string> = new Set(["approval_denied", "approval_required"]);

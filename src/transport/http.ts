@@ -8,6 +8,7 @@ import { createMcpHandler, isLegacyRequest, type AuthInfo, type Server } from "@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { Camel } from "../camel.ts";
 import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
@@ -88,7 +89,11 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
 
   // 2026-07-28: one instance a request. Everything older has sessions, below.
   const modern = createMcpHandler(
-    (context) => newServer(peerOf("http", newId("ses"), tokenOf(context.authInfo))),
+    // No sessions there: what is kept for one (limits, approvals) is kept for the token while the server lives.
+    (context) => {
+      const token = tokenOf(context.authInfo);
+      return newServer(peerOf("http", `ses_${token?.id ?? "local"}`, token));
+    },
     {
       legacy: "reject",
       maxRequestBodySize: settings().maxBodyBytes,
@@ -196,6 +201,13 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
     const url = new URL(req.url ?? "/", "http://localhost");
     if (url.pathname === "/healthz")
       return json(res, 200, { status: "ok", name: "camel-mcp", version: options.version });
+    if (url.pathname.startsWith("/approvals/")) {
+      const { serveApprovalPage } = await import("./approval-page.ts");
+      return serveApprovalPage(req, res, url, {
+        store: camel.approvals,
+        keyFile: join(camel.home, "keys", "approvals.key"),
+      });
+    }
     const known = ["/mcp", "/sse", "/messages"].includes(url.pathname);
     if (!known) return json(res, 404, { error: "Not found. MCP is at /mcp (or /sse for older hosts)." });
 
