@@ -52,6 +52,8 @@ const shared = {
   platform: "node",
   // The published code targets the oldest Node of `engines`; types are checked by tsc, not here.
   transform: { target: "node20.19" },
+  // Its "main" is UMD, whose inner requires no bundler can follow.
+  resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
   onLog(level, log, handler) {
     // A cycle inside a dependency is that dependency's business.
     if (log.code === "CIRCULAR_DEPENDENCY" && log.message.includes("node_modules")) return;

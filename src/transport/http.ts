@@ -236,7 +236,8 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (!validHost(req, res) || !validOrigin(req, res)) return;
     const url = new URL(req.url ?? "/", "http://localhost");
-    if (url.pathname === "/healthz") return json(res, 200, { status: "ok", version: options.version });
+    if (url.pathname === "/healthz")
+      return json(res, 200, { status: "ok", name: "camel-mcp", version: options.version });
     if (url.pathname.startsWith("/approvals/")) {
       const { serveApprovalPage } = await import("./approval-page.ts");
       return serveApprovalPage(req, res, url, {
