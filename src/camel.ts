@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
 import { defaultConfig } from "./config.ts";
+import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
 import { access, judge, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
 import { audit } from "./pipeline/audit.ts";
@@ -59,7 +59,7 @@ export interface Camel {
 }
 
 /** Agents other than this one have a memory of their own. */
-export const MAIN_AGENT = "main";
+const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
 const CONFIG_POLL_MS = 2_000;
 
@@ -241,5 +241,3 @@ function absolute(cwd: string, path: string | undefined): string | undefined {
 }
 
 const noRoots = (): Promise<readonly string[]> => Promise.resolve([]);
-
-export { defaultConfig };

@@ -74,7 +74,7 @@ export interface CommandContext {
   flags: Flags;
   agentId: string;
   log: Logger;
-  print(text: string): void;
+  print: (text: string) => void;
 }
 
 type Command = (context: CommandContext) => Promise<number>;

@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -182,14 +183,12 @@ export async function connect(
         : over === "sse"
           ? new SSEClientTransport(new URL(`${base}/sse`))
           : new OldHttpTransport(new URL(`${base}/mcp`));
-    await client.connect(transport as Parameters<OldClient["connect"]>[0]);
+    await client.connect(transport);
     onTestFinished(() => client.close());
     return {
       listTools: () => client.listTools(),
       callTool: (request, options) =>
-        client.callTool(request, undefined, options as Parameters<OldClient["callTool"]>[2]) as ReturnType<
-          AnyClient["callTool"]
-        >,
+        client.callTool(request, undefined, options) as ReturnType<AnyClient["callTool"]>,
       listResources: () => client.listResources(),
       readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
       close: () => client.close(),
@@ -214,12 +213,36 @@ export async function connect(
   onTestFinished(() => client.close());
   return {
     listTools: () => client.listTools(),
-    callTool: (request, options) =>
-      client.callTool(request, options as Parameters<ModernClient["callTool"]>[1]) as ReturnType<
-        AnyClient["callTool"]
-      >,
+    callTool: (request, options) => client.callTool(request, options) as ReturnType<AnyClient["callTool"]>,
     listResources: () => client.listResources(),
     readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
     close: () => client.close(),
   };
+}
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the built CLI to its end, with nothing of this machine's environment but PATH. */
+export function runCli(
+  args: readonly string[],
+  box: Sandbox,
+  { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string> } = {},
+): Promise<CliResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [CLI, ...args],
+      {
+        cwd: box.workspace,
+        env: { PATH: process.env["PATH"], HOME: box.home, CAMELAGI_HOME: box.home, ...env },
+        maxBuffer: 50_000_000,
+      },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
+    );
+    child.stdin?.end(stdin);
+  });
 }

@@ -57,9 +57,9 @@ export const FORBIDDEN_PATHS: readonly string[] = [
 ];
 
 /** Never written: changing them makes other programs run code, or loosens this policy. */
-export const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
+const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
 
-export const SENSITIVE_FILES: readonly string[] = [
+const SENSITIVE_FILES: readonly string[] = [
   "**/.env",
   "**/.env.*",
   "**/*.pem",
@@ -101,7 +101,7 @@ export function layersFor(
   ]);
 }
 
-export function scopeMatches(
+function scopeMatches(
   match: ScopeMatch,
   caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
 ): boolean {

@@ -20,7 +20,7 @@ export function matchesPath(pattern: string, path: string): boolean {
   return matcher(path.replaceAll("\\", "/"));
 }
 
-export function expandHome(path: string): string {
+function expandHome(path: string): string {
   return path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path;
 }
 

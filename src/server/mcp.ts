@@ -31,7 +31,7 @@ export interface McpOptions {
 /** Who is at the other end, as far as the transport knows; the client's name is filled in from the protocol. */
 export type Peer = Omit<Caller, "client" | "depth"> & { client?: string };
 
-export const INSTRUCTIONS =
+const INSTRUCTIONS =
   "Files, memory, schedules and tools under one policy. If a result says denied_by_policy, don't look for a way round it: tell the user.";
 
 const PAGE = 100;

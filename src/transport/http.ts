@@ -33,7 +33,7 @@ export interface HttpOptions {
 
 export interface HttpServer {
   url: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 interface Session {
@@ -173,7 +173,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       handle: (request, response, parsed) => transport.handlePostMessage(request, response, parsed),
     });
     // The 1.x transport is the same interface at run time; only its message types are older.
-    await server.connect(transport as unknown as Parameters<Server["connect"]>[0]);
+    await server.connect(transport);
   };
 
   const postMessage = async (

@@ -21,7 +21,10 @@ export interface StdioOptions {
 }
 
 /** Serves one host on stdin and stdout. Resolves when the host has gone (end of stdin) or `stop` was called. */
-export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop(): Promise<void> } {
+export function serveOnStdio(options: StdioOptions): {
+  done: Promise<void>;
+  stop: () => Promise<void>;
+} {
   const { camel, log, stdin, stdout } = options;
   const sessionId = newId("ses");
   const asking = createAsking({ clock: systemClock });

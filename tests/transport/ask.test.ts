@@ -84,7 +84,7 @@ describe("2026 era, by hand", () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
     onTestFinished(() => client.close());
     const call = async (extra: Record<string, unknown> = {}, args: Record<string, unknown> = {}) =>
-      (await client.callTool({ name: "ask_me", arguments: args, ...extra } as never, {
+      (await client.callTool({ name: "ask_me", arguments: args, ...extra }, {
         allowInputRequired: true,
       })) as unknown as {
         resultType?: string;

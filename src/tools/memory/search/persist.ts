@@ -9,7 +9,7 @@ const MAGIC = 0x4c454d43;
 const VERSION = 1;
 const HEAD_BYTES = 16;
 
-type Saved = [keyof Segment | string, "u8" | "u32", number];
+type Saved = [name: string, type: "u8" | "u32", length: number];
 
 interface Header {
   files: SegmentFile[];

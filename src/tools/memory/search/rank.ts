@@ -25,7 +25,7 @@ export interface RankTuning {
   synonym: number;
 }
 
-export const DEFAULT_TUNING: RankTuning = {
+const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
   b: 0,
   spread: [0.7, 0.55, 0.4, 0.3, 0.2, 0.1],
@@ -65,7 +65,7 @@ interface Hits {
 
 const CANDIDATES = 200;
 /** The score of a unit with a word the query excludes: never shown, not even around another unit. */
-export const EXCLUDED = -1;
+const EXCLUDED = -1;
 
 export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_TUNING): Ranking {
   // A phrase is checked in the text afterwards and may throw most candidates out.

@@ -65,7 +65,7 @@ async function searchOnce(
   roots: readonly SearchRoot[],
   request: SearchRequest,
 ): Promise<SearchAnswer & { isCurrent: boolean }> {
-  const segments: { segment: Segment; root: SearchRoot; isLive(file: number): boolean }[] = [];
+  const segments: { segment: Segment; root: SearchRoot; isLive: (file: number) => boolean }[] = [];
   const skipped = noneSkipped();
   let fileCount = 0;
   const glob = request.file === undefined ? undefined : globToRegExp(request.file);

@@ -11,7 +11,7 @@ export interface Passage {
   score: number;
 }
 
-export const SNIPPET_LENGTH = 540;
+const SNIPPET_LENGTH = 540;
 
 /** Grows the best units with their better neighbours into passages that don't overlap, best first. */
 export function choosePassages(
