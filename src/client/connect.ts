@@ -3,7 +3,7 @@ import { systemClock } from "../shared/clock.ts";
 import { VERSION } from "../shared/version.ts";
 import { CamelClientError } from "./errors.ts";
 import { createLink, type Link } from "./link.ts";
-import { HttpTransport, StdioTransport } from "./transports.ts";
+import { StdioTransport, httpTransport } from "./transports.ts";
 import type { CamelClient, ConnectBase, ConnectOptions } from "./types.ts";
 import { createWatching } from "./watching.ts";
 
@@ -152,11 +152,4 @@ function transportFor(options: ConnectOptions): Transport {
   });
   if (onStderr !== undefined) transport.stderr?.on("data", (chunk: Buffer) => onStderr(chunk.toString()));
   return transport;
-}
-
-export function httpTransport(url: string | URL, token: string | undefined): Transport {
-  return new HttpTransport(
-    new URL(url),
-    token === undefined ? {} : { requestInit: { headers: { Authorization: `Bearer ${token}` } } },
-  );
 }

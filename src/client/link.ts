@@ -52,6 +52,7 @@ export function createLink(options: LinkOptions): Link {
   let retry: { cancel(): void } | undefined;
   let isClosed = false;
   let wasUp = false;
+  let failures = 0;
   const underWay = new Map<Client, number>();
   const deadlines = new Set<Deadline>();
 
@@ -79,16 +80,34 @@ export function createLink(options: LinkOptions): Link {
     }
     current = client;
     wasUp = true;
+    failures = 0;
     return client;
   };
   const connectNow = (): Promise<Client> => {
     retry?.cancel();
-    connecting ??= connectOnce().finally(() => {
-      connecting = undefined;
-    });
+    connecting ??= connectOnce()
+      .catch((error: unknown) => {
+        const mayHelp = error instanceof CamelClientError && error.retryable;
+        if (wasUp && mayHelp) retryLater();
+        throw error;
+      })
+      .finally(() => {
+        connecting = undefined;
+      });
     return connecting;
   };
-
+  const retryLater = (): void => {
+    if (isClosed || !options.reconnect) return;
+    const longest = Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS);
+    failures += 1;
+    retry = clock.setTimeout(
+      () => {
+        if (!isClosed && current === undefined) connectNow().catch(() => {});
+      },
+      // Many clients lose a server at the same moment; they shouldn't all come back at the same moment.
+      longest * (0.5 + Math.random() / 2),
+    );
+  };
   const drop = (client: Client): void => {
     if (current !== client) return;
     current = undefined;
@@ -96,20 +115,7 @@ export function createLink(options: LinkOptions): Link {
     if (!underWay.has(client)) void client.close().catch(() => {});
     if (isClosed) return;
     options.onDown();
-    if (options.reconnect) retryLater(0);
-  };
-  const retryLater = (attempt: number): void => {
-    const longest = Math.min(FIRST_RETRY_MS * 2 ** attempt, LONGEST_RETRY_MS);
-    retry = clock.setTimeout(
-      () => {
-        if (isClosed || current !== undefined) return;
-        connectNow().catch((error: unknown) => {
-          if (!isClosed && error instanceof CamelClientError && error.retryable) retryLater(attempt + 1);
-        });
-      },
-      // Many clients lose a server at the same moment; they shouldn't all come back at the same moment.
-      longest * (0.5 + Math.random() / 2),
-    );
+    retryLater();
   };
 
   return {

@@ -1,4 +1,8 @@
-import { StreamableHTTPClientTransport, isJSONRPCRequest } from "@modelcontextprotocol/client";
+import {
+  StreamableHTTPClientTransport,
+  isJSONRPCRequest,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { LOST_CODE } from "./errors.ts";
 
@@ -8,7 +12,7 @@ type Send = StreamableHTTPClientTransport["send"];
  * A response stream that ends without its answer would leave the request waiting for its time-out. Here it is
  * answered at once: the server has gone. A late second answer to the same request is ignored by the SDK.
  */
-export class HttpTransport extends StreamableHTTPClientTransport {
+class HttpTransport extends StreamableHTTPClientTransport {
   override send(...[message, options]: Parameters<Send>): ReturnType<Send> {
     if (!isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined)
       return super.send(message, options);
@@ -20,6 +24,13 @@ export class HttpTransport extends StreamableHTTPClientTransport {
       });
     return super.send(message, { ...options, onRequestStreamEnd });
   }
+}
+
+export function httpTransport(url: string | URL, token: string | undefined): Transport {
+  return new HttpTransport(
+    new URL(url),
+    token === undefined ? {} : { requestInit: { headers: { Authorization: `Bearer ${token}` } } },
+  );
 }
 
 /** Not the SDK's own class on purpose: for that one it spawns a second process only to find out the era. */
