@@ -67,11 +67,7 @@ async function run({ patch, before, after }: Trial): Promise<boolean | string> {
 let done = 0;
 for (const commit of readCommits(repository, 3)) {
   await attempt("three lines of context", commit, plainTrial(commit));
-  await attempt(
-    "three lines and the function",
-    commit,
-    plainTrial(commit, toV4a(commit.files, byFunction)),
-  );
+  await attempt("three lines and the function", commit, plainTrial(commit, toV4a(commit.files, byFunction)));
   for (const [name, disturb] of Object.entries(DISTURBANCES)) await attempt(name, commit, disturb(commit));
   if (++done === Number(count)) break;
 }

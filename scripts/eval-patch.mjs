@@ -71,7 +71,9 @@ function summarize(report) {
   }
   for (const { id } of known) console.log(`contradicts a rule: ${id}: ${CONTRADICTIONS[id]}`);
   for (const { id, problems, err, out } of failed)
-    console.log(`FAIL ${id}: ${problems.join("; ")}\n     ${(err || out).trim().split("\n").slice(0, 6).join("\n     ")}`);
+    console.log(
+      `FAIL ${id}: ${problems.join("; ")}\n     ${(err || out).trim().split("\n").slice(0, 6).join("\n     ")}`,
+    );
   console.log(
     `${passed} of ${total} pass, ${known.length} contradict a rule, ${failed.length} fail; claimed success with a wrong tree: ${silentlyWrong}`,
   );

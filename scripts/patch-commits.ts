@@ -37,7 +37,8 @@ export function* readCommits(repository: string, context: number): Generator<Com
   const ids = git("rev-list", "--no-merges", "--min-parents=1", "HEAD").toString().split("\n");
   for (const id of ids.filter(Boolean)) {
     const diff = git("diff", "-M", `-U${context}`, "--no-ext-diff", "--no-color", `${id}^`, id).toString();
-    const unusable = /^(?:Binary files |GIT binary|\\ No newline|old mode|new file mode 1[26]|copy from|(?:---|\+\+\+) ")/m;
+    const unusable =
+      /^(?:Binary files |GIT binary|\\ No newline|old mode|new file mode 1[26]|copy from|(?:---|\+\+\+) ")/m;
     if (diff === "" || diff.length > MAX_DIFF || unusable.test(diff)) continue;
     const files = parseDiff(diff);
     if (files.length === 0 || files.length > MAX_FILES) continue;

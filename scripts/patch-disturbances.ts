@@ -50,6 +50,15 @@ const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
 const joined = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
 const indent = (text: string): string => /^[ \t]*/.exec(text)?.[0] ?? "";
 
+/** A line that the edit puts last ends with a newline; only a last line that stays can go without. */
+function keepsLastLine({ before = "", hunks }: CommitFile): boolean {
+  const last = hunks.at(-1);
+  if (last === undefined) return before.trim() !== "";
+  const old = last.lines.filter((line) => !line.startsWith("+"));
+  const reachesEnd = last.oldStart - 1 + old.length >= linesOf(before).length;
+  return before.trim() !== "" && (!reachesEnd || /^ ./.test(last.lines.at(-1) ?? ""));
+}
+
 /** Disturbs the files that are updated, not the patch; `after` is what its hunks make of that. */
 function disturbFiles(commit: Commit, disturb: (line: string, index: number) => string): Trial {
   const files = commit.files.map((file): CommitFile => {
@@ -73,7 +82,7 @@ function mapLines(commit: Commit, map: (line: string) => string): Trial {
 }
 
 function dedent({ lines }: CommitHunk): string[] {
-  const depths = lines.filter((line) => line.trim().length > 1).map((line) => indent(line.slice(1)));
+  const depths = lines.filter((line) => line.slice(1).trim() !== "").map((line) => indent(line.slice(1)));
   const common = depths.reduce((a, b) => {
     let length = 0;
     while (length < a.length && a[length] === b[length]) length++;
@@ -86,10 +95,13 @@ function dedent({ lines }: CommitHunk): string[] {
 
 function wrongNumbers(diff: string): string {
   let hunk = 0;
-  return diff.replaceAll(/^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@/gm, (_, a: string, b = "", c: string, d = "") => {
-    const off = (hunk++ % 5) + 3;
-    return `@@ -${Number(a) + off}${b} +${Number(c) + off}${d} @@`;
-  });
+  return diff.replaceAll(
+    /^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@/gm,
+    (_, a: string, b = "", c: string, d = "") => {
+      const off = (hunk++ % 5) + 3;
+      return `@@ -${Number(a) + off}${b} +${Number(c) + off}${d} @@`;
+    },
+  );
 }
 
 /** Undefined: the commit has nothing that this disturbs. */
@@ -105,9 +117,7 @@ export const DISTURBANCES: Record<string, (commit: Commit) => Trial | undefined>
       ? mapFiles(commit, (text) => `\uFEFF${text}`)
       : undefined,
   "no last newline": (commit) =>
-    commit.files.every((file) => file.kind !== "update" || (file.before !== "\n" && file.after !== "\n"))
-      ? mapFiles(commit, (text) => text.replace(/\n$/, ""))
-      : undefined,
+    updates(commit).every(keepsLastLine) ? mapFiles(commit, (text) => text.replace(/\n$/, "")) : undefined,
   dedented: (commit) => {
     const patch = toV4a(commit.files, { hunkLines: dedent });
     return patch === toV4a(commit.files) ? undefined : plainTrial(commit, patch);

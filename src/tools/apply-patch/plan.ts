@@ -5,7 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { CamelError, toCamelError, type ErrorCode } from "../../shared/errors.ts";
 import { applyEdits, hasLoneCr, parseDocument, type Edit, type TextDocument } from "./document.ts";
-import { describeFailure, type PlanFailure } from "./failure.ts";
+import { describeFailure, MAX_DETAILED, type PlanFailure } from "./failure.ts";
 import type { AddOp, DeleteOp, ParsedPatch, PatchOp, Repair, UpdateOp } from "./patch.ts";
 import { placeHunks, type HunkFailure, type Placement } from "./place.ts";
 import type { MatchTier } from "./tiers.ts";
@@ -290,7 +290,13 @@ class Planner {
     }
     if (Array.isArray(placement)) {
       for (const failure of placement) {
-        this.failures.push({ path: op.path, patchLine: failure.hunk.patchLine, failure, document });
+        const told = this.failures.length < MAX_DETAILED;
+        this.failures.push({
+          path: op.path,
+          patchLine: failure.hunk.patchLine,
+          failure,
+          ...(told ? { document } : {}),
+        });
       }
       return undefined;
     }
