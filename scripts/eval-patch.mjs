@@ -12,7 +12,12 @@ import { basename, join, resolve } from "node:path";
 const POLICIES = "atomic,no-overwrite,keep-eof,delete-missing-ok";
 
 /** Cases whose expectation contradicts one of our rules, with the rule. */
-const CONTRADICTIONS = {};
+const CONTRADICTIONS = {
+  "openai-agents-js-05ea888ae0-u1":
+    "hunks that can go to several places with different results are refused; this one has five",
+  "openclaw-delete-symlink-itself":
+    "no path may leave the workspace by a symbolic link, not even to delete it",
+};
 
 const words = process.argv.slice(2);
 const isData = (folder) => existsSync(join(folder, "run.mjs"));

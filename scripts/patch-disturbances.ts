@@ -119,6 +119,8 @@ export const DISTURBANCES: Record<string, (commit: Commit) => Trial | undefined>
   "no last newline": (commit) =>
     updates(commit).every(keepsLastLine) ? mapFiles(commit, (text) => text.replace(/\n$/, "")) : undefined,
   dedented: (commit) => {
+    // An added line of blanks alone is lost with its indentation: nobody could tell it from an empty one.
+    if (hunksOf(commit).some(({ lines }) => lines.some((line) => /^\+[ \t]+$/.test(line)))) return undefined;
     const patch = toV4a(commit.files, { hunkLines: dedent });
     return patch === toV4a(commit.files) ? undefined : plainTrial(commit, patch);
   },
@@ -168,6 +170,10 @@ export const DISTURBANCES: Record<string, (commit: Commit) => Trial | undefined>
     const even = (line: string): boolean => /^(?: {2})*$/.test(indent(line));
     const whole = (text = ""): boolean => linesOf(text).every(even);
     if (!updates(commit).every((file) => whole(file.before) && whole(file.after))) return undefined;
+    // Where no old line of a hunk is indented, its added lines are right as they are.
+    const shows = ({ lines }: CommitHunk): boolean =>
+      lines.some((line) => /^[ -] +\S/.test(line)) || !lines.some((line) => /^\+ /.test(line));
+    if (!hunksOf(commit).every(shows)) return undefined;
     return mapFiles(commit, (text) => joined(linesOf(text).map(tabbed)));
   },
   "other lines above": (commit) =>

@@ -43,13 +43,9 @@ export function chooseStarts(
 ): number[] | HunkFailure[] {
   if (candidates.length === 0) return [];
   let pool = candidates.map((candidate) => candidate.hits);
-  let spans = candidates.map(({ old }): [number, number] => [0, old.length]);
+  // Neighbouring hunks may quote the same context; only what they change must be apart.
+  const spans = candidates.map(({ core }) => core);
   let left = leftmost(pool, spans);
-  if (left === undefined) {
-    // Neighbouring hunks may quote the same context; only what they change must be apart.
-    spans = candidates.map(({ core }) => core);
-    left = leftmost(pool, spans);
-  }
   if (left === undefined) return outOfOrder(candidates, warnings);
   let right = rightmost(pool, spans) ?? left;
   if (same(left, right)) return left;
