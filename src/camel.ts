@@ -28,6 +28,7 @@ import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
 import { createFileResults } from "./stores/file-results.ts";
+import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { toolsOfTier } from "./tools/index.ts";
 import type { ToolDef, ToolLimits } from "./tools/tool.ts";
@@ -77,6 +78,8 @@ export interface Camel {
 const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
 const CONFIG_POLL_MS = 2_000;
+/** Late enough to stay out of the way of the host's first questions. */
+const RECOVERY_DELAY_MS = 500;
 
 export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const env = options.env ?? process.env;
@@ -254,6 +257,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     ],
   });
 
+  let recovery = Promise.resolve();
+  const recoveryTimer = clock.setTimeout(() => {
+    recovery = finishInterruptedPatches(home, log);
+  }, RECOVERY_DELAY_MS);
+
   return {
     home,
     dispatcher,
@@ -274,6 +282,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     async close() {
       poll?.cancel();
       listeners.clear();
+      recoveryTimer.cancel();
+      await recovery;
       await auditStore.flush();
     },
   };
