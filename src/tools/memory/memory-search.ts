@@ -147,6 +147,8 @@ function present(answer: SearchAnswer, query: string): { text: string; structure
       `${answer.hits.length - results.length} more left out for length; narrow the query or pass file.`,
     );
   }
+  if (answer.isPhraseMissing)
+    notes.push("The quoted words stand nowhere as written; these passages hold them apart.");
   const skipped = skippedNote(answer.skipped);
   if (skipped !== "") notes.push(skipped);
   const note = notes.join(" ");

@@ -1,6 +1,7 @@
 import { dateFit } from "./dates.ts";
 import type { Query, QueryTerm } from "./query.ts";
 import { POSTING_LABEL, readPostings, type Segment } from "./segment.ts";
+import type { TermHash } from "./term-hash.ts";
 import { UNIT_NAME } from "./units.ts";
 
 /** Few, and each does something one can name; see docs/memory.md. */
@@ -23,19 +24,22 @@ export interface RankTuning {
   back: number;
   /** A word of much the same meaning, relative to the word itself. */
   synonym: number;
+  /** A thing of the kind that the word names, relative to the word itself. */
+  thing: number;
 }
 
 export const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
   b: 0,
-  spread: [0.7, 0.55, 0.4, 0.3, 0.2, 0.1],
+  spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
   back: 0.6,
-  spreadLimit: 0.2,
+  spreadLimit: 0.1,
   label: 2.5,
   heading: 0.3,
   family: 0.5,
   synonym: 0.3,
-  date: 2.5,
+  thing: 0.4,
+  date: 3,
 };
 
 /** A unit that may be shown, with its score. */
@@ -145,10 +149,14 @@ function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: n
       } while (id !== head && ids.length < 64);
     }
   }
-  for (const synonym of term.synonyms) {
-    const id = segment.terms.get(synonym.low, synonym.high);
-    if (id >= 0) ids.push({ id, scale: tuning.synonym });
-  }
+  const add = (others: readonly TermHash[], scale: number): void => {
+    for (const { low, high } of others) {
+      const id = segment.terms.get(low, high);
+      if (id >= 0) ids.push({ id, scale });
+    }
+  };
+  add(term.synonyms, tuning.synonym);
+  add(term.things, tuning.thing);
   return ids;
 }
 

@@ -33,6 +33,8 @@ export interface SearchAnswer {
   hits: SearchHit[];
   fileCount: number;
   skipped: Skipped;
+  /** The quoted words stand nowhere as written; the hits hold them apart. */
+  isPhraseMissing: boolean;
 }
 
 /** An index and the prefix its files are shown with: "" for the agent's own, `shared/NAME/` for a granted one. */
@@ -106,6 +108,7 @@ async function searchOnce(
       fileCount,
       skipped,
       isCurrent: true,
+      isPhraseMissing: false,
     };
   }
 
@@ -115,6 +118,7 @@ async function searchOnce(
     { segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false },
     query,
   );
+  let isPhraseMissing = false;
   if (query.phrases.length > 0) {
     const best: Candidate[] = [];
     for (const candidate of ranking.best) {
@@ -122,7 +126,9 @@ async function searchOnce(
       const segment = plain[candidate.segment];
       if (segment && (await holdsPhrases(segment, candidate, query.phrases, textOf))) best.push(candidate);
     }
-    ranking.best = best;
+    // Nobody wrote it like that: the passages with its words are the next best thing, and the answer says so.
+    if (best.length > 0) ranking.best = best;
+    else isPhraseMissing = ranking.best.length > 0;
   }
   const hits: SearchHit[] = [];
   let isCurrent = true;
@@ -146,7 +152,7 @@ async function searchOnce(
         .replaceAll("\r\n", "\n"),
     });
   }
-  return { hits, fileCount, skipped, isCurrent };
+  return { hits, fileCount, skipped, isCurrent, isPhraseMissing };
 }
 
 async function currentText(
