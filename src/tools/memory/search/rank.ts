@@ -94,7 +94,8 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
   const scores: Float32Array[] = [];
   const best: Candidate[] = [];
   corpus.segments.forEach((segment, number) => {
-    const score = scoreSegment(segment, query, idf, average, tuning);
+    const touched = new Uint8Array(segment.files.length);
+    const score = scoreSegment(segment, query, idf, average, tuning, touched);
     scores.push(score);
     for (const excluded of query.excluded) {
       const id = segment.terms.get(excluded.low, excluded.high);
@@ -103,6 +104,7 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     const dated = query.dates.length > 0;
     let floor = 0;
     for (let file = 0; file < segment.files.length; file += 1) {
+      if (touched[file] !== 1) continue;
       const from = segment.fileUnits[file] ?? 0;
       const to = segment.fileUnits[file + 1] ?? from;
       let boost = -1;
@@ -166,18 +168,27 @@ function scoreSegment(
   idf: number[],
   average: number,
   tuning: RankTuning,
+  touched: Uint8Array,
 ): Float32Array {
-  const count = segment.unitStart.length;
-  const total = new Float32Array(count);
-  const own = new Float32Array(count);
+  const total = new Float32Array(segment.unitStart.length);
+  const own = scratchOf(segment);
   query.terms.forEach((term, at) => {
     const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total);
+    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total, touched);
   });
   return total;
+}
+
+/** All zero between two terms: as long as the segment, so it is made once. */
+const scratches = new WeakMap<Segment, Float32Array>();
+
+function scratchOf(segment: Segment): Float32Array {
+  const known = scratches.get(segment) ?? new Float32Array(segment.unitStart.length);
+  scratches.set(segment, known);
+  return known;
 }
 
 /** Adds to each unit the most that one occurrence of the term, here or nearby, gives it. */
@@ -189,6 +200,7 @@ function addTerm(
   tuning: RankTuning,
   own: Float32Array,
   total: Float32Array,
+  touched: Uint8Array,
 ): void {
   let occurrences = 0;
   for (const { units } of hits) occurrences += units.length;
@@ -205,6 +217,7 @@ function addTerm(
     for (let at = 0; at < units.length; at += 1) {
       const unit = units[at] ?? 0;
       while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
+      touched[file] = 1;
       const mark = marks[at] ?? 1;
       const times = mark & 0x7f;
       const length = segment.unitLength[unit] ?? 1;

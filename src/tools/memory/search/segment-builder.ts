@@ -20,10 +20,7 @@ class Column {
   }
 }
 
-export interface SourceFile {
-  path: string;
-  size: number;
-  mtimeMs: number;
+export interface SourceFile extends Omit<SegmentFile, "day"> {
   text: string;
 }
 
@@ -50,9 +47,10 @@ export class SegmentBuilder {
 
   add(file: SourceFile): void {
     const first = this.#start.length;
-    this.#files.push({ path: file.path, size: file.size, mtimeMs: file.mtimeMs, day: dayOfPath(file.path) });
+    const { text, ...facts } = file;
+    this.#files.push({ ...facts, day: dayOfPath(file.path) });
     this.#fileUnits.push(first);
-    for (const unit of splitUnits(file.text)) this.#addUnit(file, unit, first);
+    for (const unit of splitUnits(text)) this.#addUnit(file, unit, first);
   }
 
   #addUnit(file: SourceFile, unit: Unit, first: number): void {

@@ -5,6 +5,10 @@ export interface SegmentFile {
   path: string;
   size: number;
   mtimeMs: number;
+  /** Compared with the file's own at a scan; 0 where the file must be read again to know. */
+  ctimeMs: number;
+  /** Of the bytes that were indexed: what is shown must be what was ranked. */
+  checksum: number;
   /** Days since 1970 of the date in the path, or `NO_DAY`. */
   day: number;
 }
