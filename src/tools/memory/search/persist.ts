@@ -32,12 +32,8 @@ function arraysOf(segment: Segment): Record<string, Uint8Array | Uint32Array> {
     termOffset: segment.termOffset,
     termUnits: segment.termUnits,
     termNext: segment.termNext,
-    termLow: segment.terms.low,
-    termHigh: segment.terms.high,
-    termValue: segment.terms.values,
-    groupLow: segment.groups.low,
-    groupHigh: segment.groups.high,
-    groupValue: segment.groups.values,
+    terms: segment.terms.slots,
+    groups: segment.groups.slots,
     unitKind: segment.unitKind,
     unitLength: segment.unitLength,
     postings: segment.postings,
@@ -108,9 +104,7 @@ export function decodeSegment(whole: Uint8Array, options: { trusted?: boolean } 
   const table = (name: string, size: number): HashTable => {
     const made = new HashTable(0);
     made.size = size;
-    made.low = words(`${name}Low`);
-    made.high = words(`${name}High`);
-    made.values = words(`${name}Value`);
+    made.slots = words(name);
     return made;
   };
   return {
@@ -123,8 +117,8 @@ export function decodeSegment(whole: Uint8Array, options: { trusted?: boolean } 
     unitHeading: words("unitHeading"),
     unitKind: octets("unitKind"),
     unitLength: octets("unitLength"),
-    terms: table("term", header.termCount),
-    groups: table("group", header.groupCount),
+    terms: table("terms", header.termCount),
+    groups: table("groups", header.groupCount),
     termOffset: words("termOffset"),
     termUnits: words("termUnits"),
     termNext: words("termNext"),

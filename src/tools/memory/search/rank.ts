@@ -1,6 +1,7 @@
 import { dateFit } from "./dates.ts";
 import type { Query, QueryTerm } from "./query.ts";
-import { POSTING_LABEL, readPostings, type Segment } from "./segment.ts";
+import { POSTING_LABEL } from "./posting-lists.ts";
+import { readPostings, type Segment } from "./segment.ts";
 import type { TermHash } from "./term-hash.ts";
 import { UNIT_NAME } from "./units.ts";
 
@@ -237,6 +238,11 @@ function addTerm(
   }
   // Clears only what was touched: the scratch array is as long as the index.
   for (const { units } of hits) {
-    for (const unit of units) own.fill(0, Math.max(0, unit - reach), unit + reach + 1);
+    let cleared = 0;
+    for (const unit of units) {
+      const to = Math.min(unit + reach + 1, own.length);
+      for (let at = Math.max(cleared, unit - reach); at < to; at += 1) own[at] = 0;
+      cleared = to;
+    }
   }
 }
