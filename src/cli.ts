@@ -20,6 +20,8 @@ Commands
   tools list|schema NAME     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
+  approvals list|show|approve|deny|pin
+                             decide what waits for a person; needs a terminal
   token create|list|revoke   bearer tokens for \`serve\`
   demo                       a short tour against a real server in a throw-away folder
 
@@ -47,6 +49,7 @@ const FLAGS = {
   host: { type: "string" },
   port: { type: "string" },
   scope: { type: "string" },
+  note: { type: "string" },
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
@@ -63,6 +66,7 @@ export interface Flags {
   host?: string;
   port?: string;
   scope?: string;
+  note?: string;
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
@@ -74,7 +78,7 @@ export interface CommandContext {
   flags: Flags;
   agentId: string;
   log: Logger;
-  print(text: string): void;
+  print: (text: string) => void;
 }
 
 type Command = (context: CommandContext) => Promise<number>;
@@ -82,6 +86,7 @@ type Command = (context: CommandContext) => Promise<number>;
 // Lazy: the host's start-up path must not pay for HTTP, the client or the demo.
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
+  approvals: async () => (await import("./commands/approvals.ts")).approvals,
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,

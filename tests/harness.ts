@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -7,6 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
 import { createCamel, type Camel, type CamelOptions } from "../src/camel.ts";
@@ -84,6 +86,7 @@ export function call(
 export async function startHttp(
   box: Sandbox,
   options: CamelOptions = {},
+  wrap: (camel: Camel) => Camel = (camel) => camel,
 ): Promise<HttpServer & { camel: Camel }> {
   const camel = await createCamel({
     home: box.home,
@@ -93,7 +96,7 @@ export async function startHttp(
     ...options,
   });
   const server = await serveOnHttp({
-    camel,
+    camel: wrap(camel),
     version: "0.0.0-test",
     agentId: "main",
     host: "127.0.0.1",
@@ -131,7 +134,17 @@ export interface AnyClient {
   close(): Promise<void>;
 }
 
+export interface Asked {
+  message: string;
+  requestedSchema: Record<string, unknown>;
+}
+
 export interface ConnectOptions {
+  /** With it the client declares elicitation. */
+  onAsk?: (
+    asked: Asked,
+    signal: AbortSignal,
+  ) => Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, string | boolean> }>;
   onToolsChanged?: () => void;
   /** Use this running HTTP server, or this script over stdio, instead of the plain product. */
   url?: string;
@@ -141,7 +154,7 @@ export interface ConnectOptions {
 export async function connect(
   kind: ClientKind,
   box: Sandbox,
-  { onToolsChanged, url, script }: ConnectOptions = {},
+  { onToolsChanged, onAsk, url, script }: ConnectOptions = {},
 ): Promise<AnyClient> {
   const [generation = "", ...rest] = kind.split(" ");
   const over = rest.at(-1);
@@ -152,37 +165,46 @@ export async function connect(
     stderr: "ignore" as const,
   };
   const info = { name: "interop", version: "1.0.0" };
+  const capabilities = onAsk === undefined ? {} : { capabilities: { elicitation: { form: {} } } };
   if (generation === "1.x") {
     const client = new OldClient(info, {
+      ...capabilities,
       ...(onToolsChanged === undefined
         ? {}
         : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
     });
+    if (onAsk !== undefined)
+      client.setRequestHandler(ElicitRequestSchema, (request, { signal }) =>
+        onAsk(request.params as unknown as Asked, signal),
+      );
     const transport =
       base === undefined
         ? new OldStdioTransport(command)
         : over === "sse"
           ? new SSEClientTransport(new URL(`${base}/sse`))
           : new OldHttpTransport(new URL(`${base}/mcp`));
-    await client.connect(transport as Parameters<OldClient["connect"]>[0]);
+    await client.connect(transport);
     onTestFinished(() => client.close());
     return {
       listTools: () => client.listTools(),
       callTool: (request, options) =>
-        client.callTool(request, undefined, options as Parameters<OldClient["callTool"]>[2]) as ReturnType<
-          AnyClient["callTool"]
-        >,
+        client.callTool(request, undefined, options) as ReturnType<AnyClient["callTool"]>,
       listResources: () => client.listResources(),
       readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
       close: () => client.close(),
     };
   }
   const client = new ModernClient(info, {
+    ...capabilities,
     versionNegotiation: { mode: rest[0] === "modern" ? { pin: "2026-07-28" } : "legacy" },
     ...(onToolsChanged === undefined
       ? {}
       : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
   });
+  if (onAsk !== undefined)
+    client.setRequestHandler("elicitation/create", (request, { mcpReq }) =>
+      onAsk(request.params as unknown as Asked, mcpReq.signal),
+    );
   await client.connect(
     base === undefined
       ? new StdioClientTransport(command)
@@ -191,12 +213,36 @@ export async function connect(
   onTestFinished(() => client.close());
   return {
     listTools: () => client.listTools(),
-    callTool: (request, options) =>
-      client.callTool(request, options as Parameters<ModernClient["callTool"]>[1]) as ReturnType<
-        AnyClient["callTool"]
-      >,
+    callTool: (request, options) => client.callTool(request, options) as ReturnType<AnyClient["callTool"]>,
     listResources: () => client.listResources(),
     readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
     close: () => client.close(),
   };
+}
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the built CLI to its end, with nothing of this machine's environment but PATH. */
+export function runCli(
+  args: readonly string[],
+  box: Sandbox,
+  { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string> } = {},
+): Promise<CliResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [CLI, ...args],
+      {
+        cwd: box.workspace,
+        env: { PATH: process.env["PATH"], HOME: box.home, CAMELAGI_HOME: box.home, ...env },
+        maxBuffer: 50_000_000,
+      },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
+    );
+    child.stdin?.end(stdin);
+  });
 }

@@ -12,10 +12,10 @@ export interface AccessOptions {
   forbidden: readonly string[];
 }
 
-/** The one place where policy is applied to a call. */
+/** The one place where policy is applied to a call. What it wants asked about goes on to approval. */
 export function access(options: AccessOptions): Middleware {
   return async function access(call, next) {
-    const verdict = await judge(call, options);
+    const { verdict, facts } = await judge(call, options);
     if (verdict.decision === "deny") {
       throw new CamelError(
         "denied_by_policy",
@@ -26,27 +26,23 @@ export function access(options: AccessOptions): Middleware {
         },
       );
     }
-    if (verdict.decision === "ask") {
-      throw new CamelError(
-        "approval_required",
-        `${call.name} needs a person's approval: ${verdict.rule} (${verdict.source}).`,
-        {
-          next: `Tell the user what you want to do and why. ${verdict.change}`,
-          details: { rule: verdict.rule, source: verdict.source },
-        },
-      );
-    }
+    call.verdict = verdict;
+    call.facts = facts;
     return next();
   };
 }
 
 /** What policy says about a call, without running it. */
-export async function judge(call: ResolvedCall, options: AccessOptions): Promise<Verdict> {
-  const layers = layersFor(options.config().layers, call.caller);
+export async function judge(
+  call: ResolvedCall,
+  options: AccessOptions,
+): Promise<{ verdict: Verdict; facts: Facts }> {
+  const loaded = options.config();
+  const layers = layersFor(loaded.layers, call.caller);
   const facts = await factsOf(call);
-  // Glob code is loaded only for calls that touch something: most reads never need it at start-up.
+  // Glob code is loaded by the first call: nothing needs it at start-up.
   const { matchesPath, ruleMatches } = await import("./rules.ts");
-  return decide(
+  const verdict = decide(
     layers,
     facts,
     { forbidden: options.forbidden },
@@ -58,6 +54,21 @@ export async function judge(call: ResolvedCall, options: AccessOptions): Promise
       }),
     matchesPath,
   );
+  // Only the user's own file has an allowlist; it answers a question and never lifts a refusal.
+  const { allowlist } = loaded.settings.approvals;
+  if (verdict.decision !== "ask" || allowlist.length === 0) return { verdict, facts };
+  const { coveringEntries } = await import("./allowlist.ts");
+  const entries = coveringEntries(allowlist, facts);
+  if (entries === undefined) return { verdict, facts };
+  return {
+    facts,
+    verdict: {
+      decision: "allow",
+      rule: `approvals.allowlist has ${entries.map((entry) => JSON.stringify(entry)).join(", ")}`,
+      source: loaded.layers[0]?.source ?? "built-in defaults",
+      change: "Remove it from approvals.allowlist.",
+    },
+  };
 }
 
 /** What a tool found and wants to show: the policy on paths, without the call's own input. */
@@ -79,6 +90,7 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
     policy: {
       ...policy,
       tools: { allow: [], deny: [] },
+      approvals: { mode: "off" as const },
       rules: policy.rules.filter((rule) => rule.path !== undefined),
     },
   }));
@@ -86,7 +98,14 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
   const spellings = await spellingsOf(question.path, workspace);
   const { matchesPath, ruleMatches } = await import("./rules.ts");
   return question.tools.every((tool) => {
-    const facts: Facts = { tool, effect: "read", paths: [{ spellings, access: "read" }], commands: [] };
+    const facts: Facts = {
+      tool,
+      effect: "read",
+      paths: [{ spellings, access: "read" }],
+      commands: [],
+      urls: [],
+      needsApproval: false,
+    };
     const verdict = decide(
       layers,
       facts,
@@ -116,6 +135,18 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
   const paths = await Promise.all(
     touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
   );
-  const commands = (call.touches.commands ?? []).map((command) => command.argv.join(" "));
-  return { tool: call.tool.name, effect: call.effect, paths, commands };
+  const { needsApproval = false } = call.tool;
+  return {
+    tool: call.tool.name,
+    effect: call.effect,
+    paths,
+    commands: (call.touches.commands ?? []).map(({ argv }) => argv.map(quoted).join(" ")),
+    urls: call.touches.urls ?? [],
+    needsApproval: typeof needsApproval === "function" ? needsApproval(call.input) : needsApproval,
+  };
+}
+
+/** One word a word: an argument with a blank in it must not look like two. */
+function quoted(argument: string): string {
+  return /^[^\s"'\\]+$/.test(argument) ? argument : JSON.stringify(argument);
 }

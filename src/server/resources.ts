@@ -63,7 +63,8 @@ export function createMemoryResources(options: {
         };
       const result = await dispatcher.call(callFor(caller, signal, roots, file));
       if (result.isError === true) return { error: result.text, notFound: result.code === "not_found" };
-      return { text: String(result.structured?.["content"] ?? "") };
+      const content = result.structured?.["content"];
+      return { text: typeof content === "string" ? content : "" };
     },
     async watch(uri, caller, roots, changed) {
       const file = fileOf(uri);
@@ -81,7 +82,7 @@ export function createMemoryResources(options: {
   };
 }
 
-export function uriOf(file: string): string {
+function uriOf(file: string): string {
   return PREFIX + file.split("/").map(encodeURIComponent).join("/");
 }
 

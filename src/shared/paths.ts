@@ -44,11 +44,6 @@ export async function containedPath(
       next: `Use a path relative to ${options.rootName} that doesn't leave it.`,
       details: { path: requested },
     });
-  if (requested.includes("\0")) {
-    throw new CamelError("invalid_input", "The path contains a NUL character.", {
-      next: "Send the path as plain text.",
-    });
-  }
   if (isAbsolute(requested) && options.allowAbsolute !== true) throw outside();
 
   const realRoot = await realpath(root);
@@ -67,6 +62,11 @@ export async function containedPath(
 
 /** Follows every link of the part that exists; a dangling link is an error, since what it names can't be proven inside. */
 export async function realpathOfDeepestAncestor(path: string): Promise<string> {
+  if (path.includes("\0")) {
+    throw new CamelError("invalid_input", "The path contains a NUL character.", {
+      next: "Send the path as plain text.",
+    });
+  }
   const tail: string[] = [];
   let existing = path;
   for (;;) {

@@ -16,8 +16,6 @@ export interface AuditStore {
   flush(): Promise<void>;
 }
 
-export const noAudit: AuditStore = { append: () => {}, flush: () => Promise.resolve() };
-
 /**
  * JSON lines in one file, written in batches with O_APPEND, so that processes on the same home can share it.
  * Past `maxBytes` it is renamed to `.1`, the older ones move up, and the oldest goes.

@@ -8,7 +8,9 @@ import { createMcpHandler, isLegacyRequest, type AuthInfo, type Server } from "@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError } from "../shared/errors.ts";
@@ -32,7 +34,7 @@ export interface HttpOptions {
 
 export interface HttpServer {
   url: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 interface Session {
@@ -63,12 +65,14 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const validHost = hostHeaderValidation(hostNames);
   const validOrigin = originValidation([...LOOPBACK, ...settings().allowedOrigins]);
 
+  const asking = createAsking({ clock });
   const newServer = (peer: Peer, onClose: () => void = () => {}): Server =>
     createMcpServer(
       {
         version: options.version,
         dispatcher: camel.dispatcher,
         resources: camel.resources,
+        asking,
         prefix: () => camel.config().settings.tools.prefix,
         ready: () => camel.refresh(),
         onClose,
@@ -85,7 +89,11 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
 
   // 2026-07-28: one instance a request. Everything older has sessions, below.
   const modern = createMcpHandler(
-    (context) => newServer(peerOf("http", newId("ses"), tokenOf(context.authInfo))),
+    // No sessions there: what is kept for one (limits, approvals) is kept for the token while the server lives.
+    (context) => {
+      const token = tokenOf(context.authInfo);
+      return newServer(peerOf("http", `ses_${token?.id ?? "local"}`, token));
+    },
     {
       legacy: "reject",
       maxRequestBodySize: settings().maxBodyBytes,
@@ -170,7 +178,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       handle: (request, response, parsed) => transport.handlePostMessage(request, response, parsed),
     });
     // The 1.x transport is the same interface at run time; only its message types are older.
-    await server.connect(transport as unknown as Parameters<Server["connect"]>[0]);
+    await server.connect(transport);
   };
 
   const postMessage = async (
@@ -192,6 +200,13 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
     if (!validHost(req, res) || !validOrigin(req, res)) return;
     const url = new URL(req.url ?? "/", "http://localhost");
     if (url.pathname === "/healthz") return json(res, 200, { status: "ok", version: options.version });
+    if (url.pathname.startsWith("/approvals/")) {
+      const { serveApprovalPage } = await import("./approval-page.ts");
+      return serveApprovalPage(req, res, url, {
+        store: camel.approvals,
+        keyFile: join(camel.home, "keys", "approvals.key"),
+      });
+    }
     const known = ["/mcp", "/sse", "/messages"].includes(url.pathname);
     if (!known) return json(res, 404, { error: "Not found. MCP is at /mcp (or /sse for older hosts)." });
 
@@ -270,6 +285,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       sweeping.cancel();
       stopListening();
       for (const id of sessions.keys()) drop(id);
+      asking.close();
       await modern.close();
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       http.closeIdleConnections();

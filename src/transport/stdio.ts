@@ -1,7 +1,9 @@
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer } from "../server/mcp.ts";
+import { systemClock } from "../shared/clock.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import { createLineGuard } from "./line-guard.ts";
@@ -19,9 +21,13 @@ export interface StdioOptions {
 }
 
 /** Serves one host on stdin and stdout. Resolves when the host has gone (end of stdin) or `stop` was called. */
-export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop(): Promise<void> } {
+export function serveOnStdio(options: StdioOptions): {
+  done: Promise<void>;
+  stop: () => Promise<void>;
+} {
   const { camel, log, stdin, stdout } = options;
   const sessionId = newId("ses");
+  const asking = createAsking({ clock: systemClock });
   const servers = new Set<ReturnType<typeof createMcpServer>>();
   const guard = createLineGuard({
     maxBytes: MAX_MESSAGE_BYTES,
@@ -37,6 +43,7 @@ export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop
           version: options.version,
           dispatcher: camel.dispatcher,
           resources: camel.resources,
+          asking,
           prefix: () => camel.config().settings.tools.prefix,
           ready: () => camel.refresh(),
           onClose: () => servers.delete(server),
@@ -68,6 +75,7 @@ export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop
     finish();
     stopListening();
     stdin.unpipe(guard);
+    asking.close();
     await handle.close();
     await camel.close();
   };

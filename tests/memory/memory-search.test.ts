@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => place.remove());
 
 const files = (structured: Record<string, unknown> | undefined): string[] =>
-  (structured?.results as { file: string }[]).map(({ file }) => file);
+  ((structured?.results ?? []) as { file: string }[]).map(({ file }) => file);
 
 describe("memory_search", () => {
   test("answers in the seed's format with a line range, and the same structured", async () => {

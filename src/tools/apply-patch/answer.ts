@@ -92,7 +92,7 @@ function statusLine(change: FileChange): string {
 }
 
 /** From the known edits; two versions of a whole file are never compared, which takes seconds on a large one. */
-export function renderDiff(changes: readonly FileChange[], budget: number): { text: string; cut: boolean } {
+function renderDiff(changes: readonly FileChange[], budget: number): { text: string; cut: boolean } {
   let left = budget;
   let cut = false;
   const parts: string[] = [];

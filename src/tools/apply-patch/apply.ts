@@ -23,8 +23,8 @@ export interface ApplyOptions {
   clock?: Clock;
   disk?: Disk;
   /** Throws where policy forbids the path (absolute, links resolved). */
-  checkPath?(path: string, access: "write" | "delete"): void | Promise<void>;
-  progress?(done: number, total: number): void;
+  checkPath?: (path: string, access: "write" | "delete") => void | Promise<void>;
+  progress?: (done: number, total: number) => void;
 }
 
 export interface ApplyResult {

@@ -29,7 +29,7 @@ export interface RankTuning {
   thing: number;
 }
 
-export const DEFAULT_TUNING: RankTuning = {
+const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
   b: 0,
   spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
@@ -70,7 +70,7 @@ interface Hits {
 
 const CANDIDATES = 200;
 /** The score of a unit with a word the query excludes: never shown, not even around another unit. */
-export const EXCLUDED = -1;
+const EXCLUDED = -1;
 
 export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_TUNING): Ranking {
   // A phrase is checked in the text afterwards and may throw most candidates out.
