@@ -28,6 +28,7 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    await bundle(out, modules, workerBundle());
     dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
 
@@ -103,6 +104,20 @@ function libraryBundle(validator) {
       plugins: [lazyValidator(validator)],
     },
     output,
+  };
+}
+
+/**
+ * Entries of worker threads. Bundles of their own: a chunk of the CLI would import the CLI's entry, and a worker that
+ * does runs the whole program once more. They lie in chunks/, beside the lazy chunks that start them.
+ */
+function workerBundle() {
+  return {
+    input: {
+      ...shared,
+      input: { "memory-index-worker": "src/tools/memory/search/index-worker.ts" },
+    },
+    output: { ...output, entryFileNames: "chunks/[name].js" },
   };
 }
 
