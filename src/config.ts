@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cronSchema, runnerSchema } from "./config-cron.ts";
 
 /**
  * The configuration: one schema gives the types, the defaults, the editor's JSON schema and the checks.
@@ -79,99 +80,84 @@ const scopeSchema = z.strictObject({
 
 const seconds = z.number().positive();
 
-/** Fields that a job has wherever it comes from; the tool's own parameters say the same in its words. */
-const configJobSchema = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
-    .describe("Lower-case letters, digits, dash, underscore."),
-  name: z.string().min(1).max(200).optional(),
-  schedule: z.string().min(1).describe("30s 5m 1h 1d, cron fields, @daily, or an ISO time for once."),
-  prompt: z.string().min(1).describe("What the agent is asked to do."),
-  tz: z.string().min(1).optional().describe("IANA time zone; default: cron.timezone."),
-  agent: z.string().min(1).default("main").describe("Whose job it is."),
-  runner: z.enum(["host", "command", "openai"]).optional(),
-  overlap: z.enum(["skip", "queue", "replace", "allow"]).default("skip"),
-  missed: z.enum(["once", "skip", "all"]).default("once"),
-  missedWithinSeconds: seconds.default(86_400),
-  onInterrupted: z.enum(["report", "retry"]).default("report"),
+const toolLimitsSchema = z.strictObject({
+  tool: z.string().min(1).describe("Name or glob of the tools these limits are about."),
+  rateLimit: z
+    .strictObject({ calls: z.number().int().min(1), perSeconds: seconds })
+    .optional()
+    .describe("So many calls by one caller in any window of that length."),
+  maxExecutionsPerRun: z.number().int().min(1).optional().describe("Calls in one session."),
   timeoutSeconds: seconds.optional(),
-  maxRuns: z.number().int().min(1).optional(),
-  until: z.string().min(1).optional(),
-  jitterSeconds: z.number().min(0).max(3_600).default(0),
-  enabled: z.boolean().default(true),
+  cache: z
+    .union([
+      z.boolean(),
+      z.strictObject({
+        fields: z
+          .array(z.string().min(1))
+          .optional()
+          .describe("Parameters that make up the key. Default: all."),
+        ttlSeconds: seconds.optional(),
+        scope: z.enum(["session", "agent", "global"]).optional(),
+      }),
+    ])
+    .optional()
+    .describe("Only calls that read are cached."),
+  retry: z
+    .strictObject({
+      maxRetries: z.number().int().min(0).max(10).optional(),
+      backoffMs: z.number().int().min(1).optional(),
+      codes: z.array(z.string().min(1)).optional().describe("Error codes worth a retry."),
+    })
+    .optional()
+    .describe("Only idempotent tools are tried again."),
+  circuitBreaker: z
+    .strictObject({ threshold: z.number().int().min(1), cooldownSeconds: seconds.optional() })
+    .optional()
+    .describe("After so many failures in a row the tool is refused until the cool-down is over."),
 });
 
-const runnerSchema = z.strictObject({
-  use: z
-    .enum(["host", "command", "openai"])
-    .default("host")
+const approvalsSchema = z.strictObject({
+  mode: z
+    .enum(["off", "smart", "always"])
+    .default("off")
+    .describe("off: only rules ask. smart: everything but reading asks. always: every call asks."),
+  allowlist: z
+    .array(z.string().min(1))
+    .default([])
     .describe(
-      "Who answers a job's prompt. host: it waits in the agent's inbox. command: a program. openai: a chat endpoint.",
+      "Calls that needn't ask: `Tool`, or `Tool:pattern` for the paths, commands and addresses it touches.",
     ),
-  timeoutSeconds: seconds.max(86_400).default(900).describe("A run is ended after this time."),
-  outputBytes: z.number().int().min(1_000).max(5_000_000).default(200_000).describe("More output is cut."),
-  history: z
-    .number()
-    .int()
-    .min(0)
-    .max(20)
-    .default(0)
-    .describe("How many of the job's last results go before its prompt."),
-  command: z
+  timeoutSeconds: seconds.default(120).describe("How long a person has to answer."),
+  fallback: z
+    .enum(["deny", "allow"])
+    .default("deny")
+    .describe("What happens when nobody answers in that time."),
+  elicitation: z
+    .enum(["auto", "off"])
+    .default("auto")
+    .describe("auto: ask in the host where it can show a question. off: for hosts that choke on one."),
+  forward: z
     .strictObject({
-      preset: z.enum(["claude", "codex", "gemini", "copilot", "opencode"]).optional(),
-      argv: z
-        .array(z.string().min(1))
+      command: z
+        .array(z.string())
         .min(1)
         .optional()
-        .describe("Program and arguments, never a shell string. The prompt comes on stdin."),
-      args: z.array(z.string()).default([]).describe("Added to the preset's own arguments."),
-      env: z.record(z.string(), z.string()).default({}).describe("Added to the environment."),
-      cwd: z.string().min(1).optional().describe("Default: the workspace the job was added in."),
-    })
-    .optional(),
-  openai: z
-    .strictObject({
-      model: z.string().min(1),
-      apiKey: z
-        .string()
-        .min(1)
+        .describe(
+          "Gets the request as JSON on stdin. Exit 0 approves, 1 denies, anything else decides nothing.",
+        ),
+      webhook: z.url().optional().describe("Gets the request as JSON with signed links to approve or deny."),
+      replyUrl: z
+        .url()
         .optional()
-        .describe("env:NAME (or secret://NAME where a secret store is set up); a bare key works too."),
-      baseUrl: z.url().default("https://api.openai.com/v1"),
-      provider: z.enum(["openai", "anthropic", "openrouter", "ollama", "other"]).default("openai"),
-      thinking: z.string().min(1).default("off"),
-      effort: z.enum(["low", "medium", "high", "max"]).optional(),
-      maxTurns: z.number().int().min(1).max(200).default(25),
-      system: z.string().optional(),
-      tools: toolsSchema.prefault({}),
-      stallSeconds: seconds.default(120).describe("A stream that says nothing for this long has failed."),
-      pricePerMillion: z
-        .strictObject({ input: z.number().min(0), output: z.number().min(0) })
-        .optional()
-        .describe("US dollars; the cost of a run is counted with it."),
+        .describe("Address of `camel-mcp serve` as the reader of the webhook sees it."),
     })
-    .optional(),
+    .optional()
+    .describe("Who else is told about a request that waits."),
 });
 
-const cronSchema = z.strictObject({
-  enabled: z.boolean().default(true).describe("false: nothing fires from this process."),
-  timezone: z.string().min(1).optional().describe("Default zone of jobs; else the system's."),
-  announce: z.boolean().default(true).describe("One line on other tools' results while a prompt waits."),
-  minIntervalSeconds: seconds.default(60).describe("Shortest interval of a job whose runner costs money."),
-  maxJobs: z.number().int().min(1).default(1_000).describe("Runtime jobs an agent may have."),
-  maxRunsPerDay: z
-    .number()
-    .int()
-    .min(1)
-    .default(500)
-    .describe("Of all jobs that are not for the inbox, UTC day."),
-  maxCostPerDayUsd: z.number().min(0).default(20),
-  keepRuns: z.number().int().min(1).default(200).describe("Finished runs kept for each job."),
-  allowFromRuns: z.boolean().default(false).describe("true: a job's run may add and change jobs."),
-  shared: z.boolean().default(false).describe("true: every agent sees and touches every agent's jobs."),
-  jobs: z.array(configJobSchema).default([]),
+const hooksSchema = z.strictObject({
+  enabled: z.boolean().default(false).describe("Runs the scripts in hooks/ of the state directory."),
+  timeoutSeconds: seconds.default(10),
 });
 
 export const configSchema = z.strictObject({
@@ -196,8 +182,14 @@ export const configSchema = z.strictObject({
     .array(scopeSchema)
     .default([])
     .describe("Narrower policy for some callers. A scope can never widen."),
+  approvals: approvalsSchema.prefault({}),
+  hooks: hooksSchema.prefault({}),
   limits: z
     .strictObject({
+      tools: z
+        .array(toolLimitsSchema)
+        .default([])
+        .describe("Limits by tool; a later entry wins over an earlier one."),
       timeoutSeconds: seconds.default(50).describe("A call is ended after this time."),
       outputChars: z
         .number()
@@ -284,10 +276,10 @@ export const configSchema = z.strictObject({
 export type Config = z.output<typeof configSchema>;
 export type PolicyConfig = Pick<Config, "autonomy" | "rules"> & {
   tools: { allow: string[]; deny: string[] };
+  approvals?: Pick<Config["approvals"], "mode">;
 };
 export type Rule = z.output<typeof ruleSchema>;
-export type ConfigJob = z.output<typeof configJobSchema>;
-export type RunnerConfig = z.output<typeof runnerSchema>;
+export type { ConfigJob, RunnerConfig } from "./config-cron.ts";
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
 
 export const defaultConfig: Config = configSchema.parse({});

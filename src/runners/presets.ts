@@ -3,7 +3,7 @@ import type { RunnerAnswer } from "./runner.ts";
 /** How a known agent CLI is run without a person: its flags, and where its answer stands in what it prints. */
 export interface Preset {
   argv: readonly string[];
-  parse?(stdout: string): RunnerAnswer | undefined;
+  parse?: (stdout: string) => RunnerAnswer | undefined;
 }
 
 /** Prompts come on stdin, never as an argument: arguments show in process lists and have a limit. */

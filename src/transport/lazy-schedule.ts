@@ -72,7 +72,10 @@ export async function createSchedulerFor(options: {
     clock,
     log,
     settings: () => camel.config().settings,
-    ready: () => camel.refresh(),
+    async ready() {
+      await camel.refresh();
+      return camel.config().layers.length > 0;
+    },
     dispatch: (call) => camel.dispatcher.call(call),
     supervise: camel.supervise,
   });

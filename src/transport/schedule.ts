@@ -22,8 +22,8 @@ export interface SchedulerOptions {
   clock: Clock;
   log: Logger;
   settings: () => Config;
-  /** Reads the config again if it changed. */
-  ready: () => Promise<void>;
+  /** Reads the config again if it changed; false while it is broken, and nothing may fire. */
+  ready: () => Promise<boolean>;
   dispatch: (call: Call) => Promise<ToolResult>;
   supervise: (run: { id: string; uid: string; seq: number; workspace?: string | undefined }) => void;
 }
@@ -234,8 +234,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   };
 
   const turn = async (): Promise<void> => {
-    await options.ready();
-    if (!options.settings().cron.enabled) return;
+    if (!(await options.ready()) || !options.settings().cron.enabled) return;
     await refresh();
     await fireAllDue();
     const waited = clock.monotonic() - sweptAt;

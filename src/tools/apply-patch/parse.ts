@@ -16,13 +16,19 @@
  * marker, one code fence and one heredoc are wrapping. A "*** Begin Patch" without its end is refused: the text
  * was probably cut off. Text after the end is refused too: nothing the caller sent is dropped in silence.
  */
-import { CamelError } from "../../shared/errors.ts";
 import type { Hunk, ParsedPatch, PatchOp, Repair, SourceLine, UpdateOp } from "./patch.ts";
+import {
+  closeHunk,
+  emptyHunk,
+  invalid,
+  parseHunkHeader,
+  pushHunkLine,
+  reportHunkRepairs,
+} from "./parse-hunk.ts";
 import { parseUnified } from "./parse-unified.ts";
 import { unwrap, type Wrapping } from "./unwrap.ts";
 
 const HEADER = /^\*\*\* ?([A-Z][A-Za-z ]{2,20}?)(?::(.*))?$/;
-const RANGE = /^@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@(.*)$/;
 
 export function parsePatch(text: string): ParsedPatch {
   const wrapping = unwrap(text);
@@ -49,66 +55,6 @@ export function parsePatch(text: string): ParsedPatch {
     });
   }
   return parsed;
-}
-
-export function invalid(message: string, patchLine: number, next: string): CamelError {
-  return new CamelError("patch_invalid", `Patch line ${patchLine}: ${message} Nothing was written.`, {
-    next,
-    details: { patchLine },
-  });
-}
-
-/** Range headers carry a line hint and, after the second `@@`, what the diff tool thought the enclosing function. */
-export function parseHunkHeader(line: string): { anchor: string; oldStart?: number } {
-  const range = RANGE.exec(line);
-  if (range !== null) return { anchor: (range[2] ?? "").trim(), oldStart: Number(range[1]) };
-  let anchor = line.slice(2);
-  if (anchor.startsWith(" ")) anchor = anchor.slice(1);
-  anchor = anchor.trimEnd();
-  if (anchor.endsWith(" @@")) anchor = anchor.slice(0, -3).trimEnd();
-  const bare = anchor.trim();
-  return { anchor: bare === "@@" || bare === "..." || bare === "…" ? "" : anchor };
-}
-
-export function emptyHunk(number: number, patchLine: number): Hunk {
-  return {
-    number,
-    patchLine,
-    anchors: [],
-    advisoryAnchors: false,
-    endOfFile: false,
-    lines: [],
-    trailingBlanks: 0,
-  };
-}
-
-/** Moves bare empty lines off the hunk's end: before the next marker they are mostly just spacing. */
-export function closeHunk(hunk: Hunk): void {
-  while (hunk.lines.at(-1)?.bare === true) {
-    hunk.lines.pop();
-    hunk.trailingBlanks++;
-  }
-}
-
-/** One repair a kind and hunk, however many lines it concerned. */
-export function reportHunkRepairs(path: string, hunk: Hunk, repairs: Repair[]): void {
-  const unprefixed = hunk.lines.filter((line) => line.unprefixed === true);
-  const bare = hunk.lines.filter((line) => line.bare === true);
-  const first = (lines: typeof bare): number => lines[0]?.patchLine ?? hunk.patchLine;
-  if (unprefixed.length > 0) {
-    repairs.push({
-      kind: "unprefixed_context",
-      patchLine: first(unprefixed),
-      message: `${path} hunk ${hunk.number}: ${unprefixed.length} line(s) without a prefix were read as context`,
-    });
-  }
-  if (bare.length > 0) {
-    repairs.push({
-      kind: "blank_prefix",
-      patchLine: first(bare),
-      message: `${path} hunk ${hunk.number}: ${bare.length} empty line(s) without the blank prefix were read as blank context`,
-    });
-  }
 }
 
 interface Header {
@@ -347,7 +293,13 @@ class V4aParser {
   private skipUnifiedHeaders(path: string): void {
     if (this.text().startsWith("--- ") && (this.lines[this.at + 1]?.text.startsWith("+++ ") ?? false)) {
       const after = this.lines[this.at + 2]?.text ?? "";
-      if (!after.startsWith("@@")) return;
+      // Both lines must name this file: "--- x" may be a removed "-- x", a comment in SQL.
+      const names = [this.text(), this.lines[this.at + 1]?.text ?? ""].map((line) => line.slice(4).trim());
+      const isHeader = (name: string): boolean => {
+        const bare = name.split("\t")[0] ?? "";
+        return bare === "/dev/null" || bare === path || bare.slice(2) === path;
+      };
+      if (!after.startsWith("@@") || !names.every(isHeader)) return;
       this.repairs.push({
         kind: "unified_header",
         patchLine: this.at + 1,
@@ -356,17 +308,6 @@ class V4aParser {
       this.at += 2;
     }
   }
-}
-
-export function pushHunkLine(hunk: Hunk, line: string, patchLine: number): void {
-  const first = line[0];
-  if (first === undefined) hunk.lines.push({ kind: " ", text: "", patchLine, bare: true });
-  else if (first === " " || first === "+" || first === "-") {
-    hunk.lines.push({ kind: first, text: line.slice(1), patchLine });
-  } else if (line.startsWith("\\ No newline")) {
-    const last = hunk.lines.at(-1);
-    if (last !== undefined) last.noNewline = true;
-  } else hunk.lines.push({ kind: " ", text: line, patchLine, unprefixed: true });
 }
 
 function shorten(line: string): string {

@@ -58,14 +58,14 @@ export async function setEnabled(
   if (job.source === "runtime") {
     return book.store.jobs.update(
       job.id,
-      ({ pausedBecause: _, ...old }) => ({
-        ...old,
-        enabled,
+      (old) => {
+        const changed = { ...old, enabled, updatedAt: now };
+        delete changed.pausedBecause;
+        if (because !== undefined) changed.pausedBecause = because;
         // What would have been due while it was paused was not missed.
-        ...(enabled && !old.enabled ? { since: now } : {}),
-        ...(because === undefined ? {} : { pausedBecause: because }),
-        updatedAt: now,
-      }),
+        if (enabled && !old.enabled) changed.since = now;
+        return changed;
+      },
       job.uid,
     );
   }

@@ -43,7 +43,29 @@ function whenMissed(job: Job): string {
   return `Times that pass while none is there: ${many}, if not older than ${job.missedWithinSeconds} s.`;
 }
 
-export async function jobFacts(job: Job, book: JobBook): Promise<Record<string, unknown>> {
+/** What `list` tells of a job; a type and not an interface, so that it is a plain record too. */
+export type JobFacts = {
+  id: string;
+  name: string;
+  schedule: string;
+  words: string;
+  kind: "one-shot" | "repeating";
+  tz: string;
+  source: Job["source"];
+  enabled: boolean;
+  pausedBecause?: string;
+  running: boolean;
+  waitingInInbox?: number;
+  runner: string;
+  next: string | null;
+  nextLocal: string | null;
+  lastRun: string | null;
+  lastStatus: string | null;
+  agent: string;
+  prompt: string;
+};
+
+export async function jobFacts(job: Job, book: JobBook): Promise<JobFacts> {
   const schedule = scheduleOf(job);
   const { newest, unfinished } = await book.store.runs.chain(job);
   const due = nextDue(job, schedule, newest);
@@ -78,16 +100,14 @@ export async function listAnswer(
   book: JobBook,
 ): Promise<ToolOutput> {
   const facts = await Promise.all(jobs.map((job) => jobFacts(job, book)));
-  facts.sort((a, b) => String(a["next"] ?? "~").localeCompare(String(b["next"] ?? "~")));
+  facts.sort((a, b) => (a.next ?? "~").localeCompare(b.next ?? "~"));
   const lines = facts.map((job) => {
-    const state = job["enabled"] !== true ? "paused" : job["running"] === true ? "running" : "enabled";
-    const because = job["pausedBecause"] === undefined ? "" : ` (${String(job["pausedBecause"])})`;
-    const last =
-      job["lastRun"] === null ? "never ran" : `last ${String(job["lastRun"])} ${String(job["lastStatus"])}`;
-    const next =
-      job["next"] === null ? "no next time" : `next ${String(job["nextLocal"])} = ${String(job["next"])}`;
-    const name = job["name"] === job["id"] ? "" : ` "${String(job["name"])}"`;
-    return `${String(job["id"])}${name}: ${String(job["words"])}; ${String(job["source"])}, ${state}${because}; ${next}; ${last}; ${String(job["runner"])}: ${String(job["prompt"])}`;
+    const state = job.enabled ? (job.running ? "running" : "enabled") : "paused";
+    const because = job.pausedBecause === undefined ? "" : ` (${job.pausedBecause})`;
+    const last = job.lastRun === null ? "never ran" : `last ${job.lastRun} ${job.lastStatus}`;
+    const next = job.next === null ? "no next time" : `next ${job.nextLocal} = ${job.next}`;
+    const name = job.name === job.id ? "" : ` "${job.name}"`;
+    return `${job.id}${name}: ${job.words}; ${job.source}, ${state}${because}; ${next}; ${last}; ${job.runner}: ${job.prompt}`;
   });
   const summary = [
     jobs.length === 0 ? "No jobs." : `${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}.`,
