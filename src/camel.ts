@@ -24,6 +24,10 @@ import type { Call, Middleware } from "./pipeline/call.ts";
 import { FORBIDDEN_PATHS, type Verdict } from "./pipeline/policy.ts";
 import { shapeOutput } from "./pipeline/shape-output.ts";
 import { timeout } from "./pipeline/timeout.ts";
+import type { Inbox } from "./stores/inbox.ts";
+import { announceDue } from "./pipeline/announce-due.ts";
+import { withInbox } from "./server/inbox-resource.ts";
+import type { PromptHooks } from "./runners/create.ts";
 import { functionOf } from "./server/functions.ts";
 import { supervise } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
@@ -82,6 +86,8 @@ export interface Camel {
   onToolsChanged(listener: () => void): () => void;
   /** Called when a tool of this process changed a job; returns how to stop listening. */
   onJobsChanged(listener: () => void): () => void;
+  /** The user's scripts around prompts; the runners call them. */
+  promptHooks: PromptHooks;
   /** Starts a claimed run in a process of its own. */
   supervise: ToolContext["supervise"];
   /** Flushes what is pending. */
@@ -220,6 +226,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
           settings: settings().runner,
           env,
           clock,
+          hooks: promptHooks,
           tools: () => {
             const caller = { ...call.caller, depth: call.caller.depth + 1 };
             return dispatcher.list(caller).map(functionOf);
@@ -254,6 +261,28 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     clock,
     log,
   });
+  let openInbox: Promise<Inbox> | undefined;
+  const inbox = (): Promise<Inbox> =>
+    (openInbox ??= import("./stores/inbox.ts").then(({ createFileInbox }) =>
+      createFileInbox({ directory: join(home, "cron"), clock }),
+    ));
+  const promptHooks: PromptHooks = {
+    beforePrompt: (prompt, session, signal) =>
+      hookRunner.run(
+        "before_prompt",
+        { point: "before_prompt", session, message: prompt },
+        { SESSION: session, MESSAGE: prompt },
+        signal,
+      ),
+    async afterResponse(response, session, signal) {
+      await hookRunner.run(
+        "after_response",
+        { point: "after_response", session, response },
+        { SESSION: session, RESPONSE: response },
+        signal,
+      );
+    },
+  };
   const approvals = createFileApprovals({ directory: join(home, "approvals"), clock });
   const loadApproval = async (): Promise<Middleware> => {
     const [{ approval }, { createForward }, { addToAllowlist }] = await Promise.all([
@@ -280,6 +309,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
       hooks(hookRunner), // the user's scripts: may block before, see the result after
+      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],
@@ -307,11 +337,16 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   return {
     home,
     dispatcher,
-    resources: createMemoryResources({ dispatcher, clock, contextFor }),
+    resources: withInbox(createMemoryResources({ dispatcher, clock, contextFor }), {
+      dispatcher,
+      inbox,
+      clock,
+    }),
     config,
     refresh,
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
     approvals,
+    promptHooks,
     on: (type, listener) => events.on(type, listener),
     onToolsChanged(listener) {
       listeners.add(listener);

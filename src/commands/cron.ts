@@ -4,7 +4,7 @@ import { systemClock } from "../shared/clock.ts";
 import { closest } from "../shared/glob.ts";
 import { newId } from "../shared/ids.ts";
 import { createSchedulerFor } from "../transport/lazy-schedule.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { camelOptions, depthOf, usageError } from "./options.ts";
 
 const ACTIONS = ["list", "add", "remove", "run", "update", "pause", "resume", "runs", "ack"];
 const COMMANDS = [...ACTIONS, "tick", "install", "supervise"];
@@ -58,12 +58,6 @@ async function act(action: string, words: readonly string[], context: CommandCon
   else if (result.isError === true) process.stderr.write(`${result.text}\n`);
   else context.print(`${result.text}\n`);
   return result.isError === true ? 1 : 0;
-}
-
-/** A command typed inside a job's run is part of that run. */
-export function depthOf(env: NodeJS.ProcessEnv): number {
-  const depth = Number(env["CAMEL_DEPTH"] ?? 0);
-  return Number.isInteger(depth) && depth > 0 ? depth : 0;
 }
 
 /** One look at the clock: fires what is due and ends. Runs go on in processes of their own. */

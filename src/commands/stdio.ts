@@ -4,7 +4,7 @@ import { systemClock } from "../shared/clock.ts";
 import { VERSION } from "../shared/version.ts";
 import { scheduleLazily } from "../transport/lazy-schedule.ts";
 import { serveOnStdio } from "../transport/stdio.ts";
-import { camelOptions } from "./options.ts";
+import { camelOptions, depthOf } from "./options.ts";
 import { stopOnSignals } from "./until-stopped.ts";
 
 const FOR_A_PERSON = `camel-mcp ${VERSION} is an MCP server: a host such as Claude Code or VS Code starts it and talks to it on
@@ -28,6 +28,7 @@ export async function stdio(context: CommandContext): Promise<number> {
     camel,
     version: VERSION,
     agentId: context.agentId,
+    depth: depthOf(process.env),
     stdin: process.stdin,
     stdout: process.stdout,
     log: context.log,
