@@ -33,7 +33,13 @@ export interface ChaosReport {
   unreported: number;
   lateP50: number;
   lateP99: number;
+  /** Which slots or runs were doubled or lost, to look into. */
+  faults: string[];
 }
+
+/** Until the first servers are up; slots before that would only measure their start. */
+const WARM_UP_MS = 3_000;
+const STOPPED_MS = 2_500;
 
 /** Real servers on one home, every-second jobs, and kill -9 of servers and runs at random; then the books are checked. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -46,7 +52,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     JSON.stringify({
       audit: { enabled: false },
       cron: { minIntervalSeconds: 1, keepRuns: 1_000_000, maxRunsPerDay: 1_000_000 },
-      runner: { command: { argv: ["/bin/sh", "-c", `printf '%s\\n' "$CAMEL_RUN" >> '${effects}'`] } },
+      runner: { command: { argv: ["/bin/sh", "-c", `printf '%s\\n' "$CAMEL_RUN" >> '${effects}'; sleep 0.3`] } },
     }),
   );
   const store = createCronStore({ home, clock: systemClock });
@@ -60,10 +66,12 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   for (let index = 0; index < options.processes; index++) servers.push(start());
   let kills = 0;
   try {
+    await sleep(WARM_UP_MS);
     const pause = (options.seconds * 1000) / options.kills;
-    const ends = Date.now() + options.seconds * 1000 + 1000;
+    const ends = Date.now() + options.seconds * 1000 + WARM_UP_MS + 1000;
     while (kills < options.kills) {
       await sleep(pause * (0.5 + options.random()));
+      if (options.random() < 0.1) void stopForAWhile(servers[Math.floor(options.random() * servers.length)]);
       if (options.random() < 0.2 && killARun(home, options.random)) kills++;
       else {
         const index = Math.floor(options.random() * servers.length);
@@ -81,7 +89,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 }
 
 async function addJobs(store: CronStore, options: ChaosOptions): Promise<Job[]> {
-  const now = Date.now();
+  const now = Date.now() + WARM_UP_MS;
   const jobs: Job[] = [];
   for (let index = 0; index < options.commandJobs + options.hostJobs; index++) {
     const isHost = index >= options.commandJobs;
@@ -111,6 +119,13 @@ async function addJobs(store: CronStore, options: ChaosOptions): Promise<Job[]> 
     jobs.push(job);
   }
   return jobs;
+}
+
+/** A process that is stopped for longer than anybody waits for it, and then goes on where it was. */
+async function stopForAWhile(server: ChildProcess | undefined): Promise<void> {
+  server?.kill("SIGSTOP");
+  await sleep(STOPPED_MS);
+  server?.kill("SIGCONT");
 }
 
 /** A supervisor of this home, in the middle of its run or just before. */
@@ -154,6 +169,7 @@ async function account(
     unreported: 0,
     lateP50: 0,
     lateP99: 0,
+    faults: effects.filter((run, index) => effects.indexOf(run) !== index),
   };
   const late: number[] = [];
   for (const job of jobs) {
@@ -172,9 +188,13 @@ async function account(
       }
       tally(run, report, late);
     }
-    for (const slot of expected) if (!seen.has(slot)) report.lost++;
-    for (const count of seen.values()) if (count > 1) report.doubled++;
-    for (const slot of seen.keys()) if (!expected.includes(slot)) report.doubled++;
+    const fault = (kind: "lost" | "doubled", slot: number): void => {
+      report[kind]++;
+      report.faults.push(`${kind} ${job.id} ${new Date(slot).toISOString()}`);
+    };
+    const wanted = new Set(expected);
+    for (const slot of expected) if (!seen.has(slot)) fault("lost", slot);
+    for (const [slot, count] of seen) if (count > 1 || !wanted.has(slot)) fault("doubled", slot);
   }
   late.sort((a, b) => a - b);
   report.lateP50 = late[Math.floor(late.length * 0.5)] ?? 0;
