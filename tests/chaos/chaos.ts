@@ -52,7 +52,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     JSON.stringify({
       audit: { enabled: false },
       cron: { minIntervalSeconds: 1, keepRuns: 1_000_000, maxRunsPerDay: 1_000_000 },
-      runner: { command: { argv: ["/bin/sh", "-c", `printf '%s\\n' "$CAMEL_RUN" >> '${effects}'; sleep 0.3`] } },
+      runner: {
+        command: { argv: ["/bin/sh", "-c", `printf '%s\\n' "$CAMEL_RUN" >> '${effects}'; sleep 0.3`] },
+      },
     }),
   );
   const store = createCronStore({ home, clock: systemClock });
@@ -220,7 +222,11 @@ function tally(run: RunRecord, report: ChaosReport, late: number[]): void {
 function slotsOf(job: Job): number[] {
   const slots: number[] = [];
   const schedule = scheduleOf(job);
-  for (let slot = nextSlot(schedule, job.since); slot !== undefined && slot <= (job.until ?? 0); slot = nextSlot(schedule, slot))
+  for (
+    let slot = nextSlot(schedule, job.since);
+    slot !== undefined && slot <= (job.until ?? 0);
+    slot = nextSlot(schedule, slot)
+  )
     slots.push(slot);
   return slots;
 }

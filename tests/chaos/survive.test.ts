@@ -23,7 +23,13 @@ it("the result survives kill -9 of the server and its group, 50 of 50", { timeou
       // A run ends when the server is dead for sure, and not before.
       runner: {
         use: "command",
-        command: { argv: ["/bin/sh", "-c", `while [ ! -e '${gate}'"$(cat)" ]; do sleep 0.1; done; echo survived`] },
+        command: {
+          argv: [
+            "/bin/sh",
+            "-c",
+            `round=$(cat); while [ ! -e '${gate}'"$round" ]; do sleep 0.1; done; echo survived`,
+          ],
+        },
       },
     }),
   );
@@ -40,14 +46,18 @@ it("the result survives kill -9 of the server and its group, 50 of 50", { timeou
     });
     const records = () => Promise.all(ids.map((id) => store.runs.record({ id, uid: id }, 1)));
     await expect
-      .poll(async () => (await records()).filter((run) => run?.started !== undefined).length, { timeout: 30_000 })
+      .poll(async () => (await records()).filter((run) => run?.started !== undefined).length, {
+        timeout: 30_000,
+      })
       .toBe(RUNS);
     const gone = new Promise((resolve) => server.once("exit", resolve));
     process.kill(-server.pid!, "SIGKILL");
     await gone;
     await writeFile(`${gate}${round}`, "");
     await expect
-      .poll(async () => (await records()).filter((run) => run?.result !== undefined).length, { timeout: 30_000 })
+      .poll(async () => (await records()).filter((run) => run?.result !== undefined).length, {
+        timeout: 30_000,
+      })
       .toBe(RUNS);
     survived += (await records()).filter(
       (run) => run?.result?.status === "ok" && run.result.text.trim() === "survived",

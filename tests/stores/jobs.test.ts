@@ -22,7 +22,9 @@ describe("jobs", () => {
     expect(added.filter(Boolean)).toHaveLength(1);
     expect(await jobs.get("tick")).toEqual(job);
     expect(await jobs.update("tick", (old) => ({ ...old, name: "new" }), "another-uid")).toBeUndefined();
-    expect(await jobs.update("tick", (old) => ({ ...old, name: "new" }), job.uid)).toMatchObject({ name: "new" });
+    expect(await jobs.update("tick", (old) => ({ ...old, name: "new" }), job.uid)).toMatchObject({
+      name: "new",
+    });
     expect(await jobs.remove("tick", "another-uid")).toBe(false);
     expect(await jobs.remove("tick", job.uid)).toBe(true);
     expect(await jobs.list()).toEqual([]);
@@ -69,7 +71,8 @@ function addMany(home: string, name: string, count: number): Promise<void> {
   const child = spawn(process.execPath, [CLI, "--home", home, "--workspace", home], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  const send = (message: object): void => void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const send = (message: object): void =>
+    void child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   send({
     id: "start",
     method: "initialize",
@@ -95,7 +98,8 @@ function addMany(home: string, name: string, count: number): Promise<void> {
       for (const line of lines) {
         const message = JSON.parse(line) as { id?: unknown; result?: { isError?: boolean } };
         if (typeof message.id !== "number") continue;
-        if (message.result === undefined || message.result.isError === true) reject(new Error(line.slice(0, 500)));
+        if (message.result === undefined || message.result.isError === true)
+          reject(new Error(line.slice(0, 500)));
         if (++answers === count) child.stdin.end();
       }
     });

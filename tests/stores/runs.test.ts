@@ -25,7 +25,9 @@ function draft(slot: number, clock: FakeClock): Omit<Claim, "seq" | "nonce" | "p
 describe("the chain of claims", () => {
   it("lets one of many have the next claim", async () => {
     const { store, clock } = await open();
-    const made = await Promise.all(Array.from({ length: 20 }, () => store.runs.claim(KEY, draft(1, clock), undefined)));
+    const made = await Promise.all(
+      Array.from({ length: 20 }, () => store.runs.claim(KEY, draft(1, clock), undefined)),
+    );
     expect(made.filter((claim) => claim !== undefined)).toHaveLength(1);
     expect((await store.runs.active()).length).toBe(1);
   });
@@ -76,7 +78,8 @@ describe("the chain of claims", () => {
     const { store, clock } = await open();
     let newest: Claim | undefined;
     for (let slot = 1; slot <= 5; slot++) newest = await store.runs.claim(KEY, draft(slot, clock), newest);
-    for (const seq of [1, 3, 4, 5]) await store.runs.finish(KEY, seq, { status: "ok", text: "", finishedAt: 0 });
+    for (const seq of [1, 3, 4, 5])
+      await store.runs.finish(KEY, seq, { status: "ok", text: "", finishedAt: 0 });
     clock.advance(3_600_000);
     await store.runs.prune(KEY, 1);
     expect((await store.runs.history(KEY.id, 10)).map((run) => run.claim.seq)).toEqual([5, 4, 3, 2]);
@@ -92,7 +95,9 @@ describe("the chain of claims", () => {
     const starts = await Promise.all(Array.from({ length: 10 }, () => store.runs.start(KEY, 1, started)));
     expect(starts.filter(Boolean)).toHaveLength(1);
     expect(await store.runs.finish(KEY, 1, { status: "ok", text: "first", finishedAt: 1 })).toBe(true);
-    expect(await store.runs.finish(KEY, 1, { status: "interrupted", text: "second", finishedAt: 2 })).toBe(false);
+    expect(await store.runs.finish(KEY, 1, { status: "interrupted", text: "second", finishedAt: 2 })).toBe(
+      false,
+    );
     expect((await store.runs.record(KEY, 1))?.result?.text).toBe("first");
   });
 
@@ -104,7 +109,12 @@ describe("the chain of claims", () => {
     await expect(store.runs.chain(KEY)).rejects.toThrow(/being written/);
     clock.set(Date.now() + 60_000);
     const { newest } = await store.runs.chain(KEY);
-    expect(newest).toMatchObject({ seq: 2, newestSlot: 1, previous: first?.nonce, final: { status: "missed" } });
+    expect(newest).toMatchObject({
+      seq: 2,
+      newestSlot: 1,
+      previous: first?.nonce,
+      final: { status: "missed" },
+    });
     expect((await store.runs.chain(KEY)).unfinished).toEqual([1]);
     expect(await store.runs.claim(KEY, draft(2, clock), newest)).toMatchObject({ seq: 3, slot: 2 });
   });
@@ -125,7 +135,9 @@ describe("the chain of claims", () => {
     const { store, clock, home } = await open();
     await store.runs.claim(KEY, draft(1, clock), undefined);
     await chmod(join(home, "cron", "runs", "job.u1"), 0o500);
-    await expect(store.runs.finish(KEY, 1, { status: "ok", text: "", finishedAt: 0 })).rejects.toThrow(/EACCES/);
+    await expect(store.runs.finish(KEY, 1, { status: "ok", text: "", finishedAt: 0 })).rejects.toThrow(
+      /EACCES/,
+    );
     await chmod(join(home, "cron", "runs", "job.u1"), 0o700);
     expect(await readdir(join(home, "cron", "runs", "job.u1"))).toEqual(["00000001.claim"]);
   });

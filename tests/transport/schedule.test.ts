@@ -62,7 +62,8 @@ async function world(config = ""): Promise<World> {
 }
 
 const COMMAND = "runner:\n  use: command\n  command: { argv: [cat] }\n";
-const statuses = (runs: readonly RunRecord[]): (string | undefined)[] => runs.map((run) => run.result?.status);
+const statuses = (runs: readonly RunRecord[]): (string | undefined)[] =>
+  runs.map((run) => run.result?.status);
 
 describe("firing", () => {
   it("each slot once, however many processes are there", async () => {
@@ -241,7 +242,11 @@ describe("a slot that comes while the last run goes on", () => {
     expect((await runs()).map((run) => run.claim.queued === true)).toEqual([false, true, false]);
     expect(statuses(await runs())).toEqual([undefined, undefined, "skipped"]);
     expect(supervised.map((run) => run.seq)).not.toContain(2);
-    await store.runs.finish({ id: "tick", uid: "abc123" }, 1, { status: "ok", text: "", finishedAt: clock.now() });
+    await store.runs.finish({ id: "tick", uid: "abc123" }, 1, {
+      status: "ok",
+      text: "",
+      finishedAt: clock.now(),
+    });
     clock.advance(2_000);
     await one.wake();
     expect(supervised.at(-1)?.seq).toBe(2);
@@ -325,7 +330,9 @@ describe("whatever dies", () => {
   });
 
   it("after the start, with onInterrupted: retry: it is started again, three times at most", async () => {
-    const { scheduler, supervised, clock, runs, store, job, owner } = await claimed({ onInterrupted: "retry" });
+    const { scheduler, supervised, clock, runs, store, job, owner } = await claimed({
+      onInterrupted: "retry",
+    });
     const one = scheduler();
     for (const attempt of [1, 2, 3]) {
       await store.runs.start(job, 1, { at: clock.now(), attempt, owner });
