@@ -29,7 +29,7 @@ import { announceDue } from "./pipeline/announce-due.ts";
 import { withInbox } from "./server/inbox-resource.ts";
 import type { PromptHooks } from "./runners/create.ts";
 import { functionOf } from "./server/functions.ts";
-import { supervise } from "./server/supervise.ts";
+import { createSupervisors, type Supervisors } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
@@ -88,8 +88,8 @@ export interface Camel {
   onJobsChanged(listener: () => void): () => void;
   /** The user's scripts around prompts; the runners call them. */
   promptHooks: PromptHooks;
-  /** Starts a claimed run in a process of its own. */
-  supervise: ToolContext["supervise"];
+  /** Start claimed runs in processes of their own. */
+  supervisors: Supervisors;
   /** Flushes what is pending. */
   close(): Promise<void>;
 }
@@ -182,6 +182,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     flush: () => fileAudit.flush(),
   };
 
+  const supervisors = createSupervisors({ home, configFile, clock, log });
   const contextFor = (call: Call): ToolContext => {
     const workspace: ToolContext["workspace"] = (wanted) =>
       resolveWorkspace(hints, call.roots ?? noRoots, wanted);
@@ -238,7 +239,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         for (const listener of jobListeners) listener();
       },
       whereInConfig: (key) => locateInConfig(paths.user, key),
-      supervise: (run) => supervise({ ...run, home, configFile, log }),
+      supervise: (run) => supervisors.start(run),
     };
   };
 
@@ -360,8 +361,9 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       jobListeners.add(listener);
       return () => jobListeners.delete(listener);
     },
-    supervise: (run) => supervise({ ...run, home, configFile, log }),
+    supervisors,
     async close() {
+      supervisors.stop();
       poll?.cancel();
       listeners.clear();
       recoveryTimer.cancel();

@@ -26,7 +26,7 @@ export interface SchedulerOptions {
   /** Reads the config again if it changed; false while it is broken, and nothing may fire. */
   ready: () => Promise<boolean>;
   dispatch: (call: Call) => Promise<ToolResult>;
-  supervise: (run: RunToSupervise) => void;
+  supervisors: { start: (run: RunToSupervise) => void; expect: () => void };
 }
 
 export interface Scheduler {
@@ -46,6 +46,7 @@ const SWEEP_MS = 2_000;
 const RESCAN_MS = 60_000;
 const AT_ONCE = 32;
 const RETRY_MS = 1_000;
+const GET_READY_MS = 2_000;
 
 /** Only what the timer needs; prompts stay on disk, so that a hundred thousand jobs fit in memory. */
 interface Entry {
@@ -61,6 +62,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const book: JobBook = { store, settings: options.settings, clock };
   const entries = new Map<string, Entry>();
   const heap = new Heap<Entry>();
+  /** Runs that need a process, some time before they are due. */
+  const expected = new Heap<Entry>();
   const dirty = new Set<string>();
   const busy = new Set<string>();
   const left = new Set<string>();
@@ -94,7 +97,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
           unsettled++;
           kick();
         };
-        options.supervise({ id, uid, seq: claim.seq, workspace, onExit });
+        options.supervisors.start({ id, uid, seq: claim.seq, workspace, onExit });
         return;
       }
       busy.add(file);
@@ -118,7 +121,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (known !== undefined && known.uid === job.uid && known.due === due) return;
     const entry: Entry = { id: job.id, uid: job.uid, due };
     entries.set(job.id, entry);
-    if (due !== undefined) heap.push(due, entry);
+    if (due === undefined) return;
+    heap.push(due, entry);
+    if (runnerNameOf(job, options.settings()) !== "host") expected.push(due - GET_READY_MS, entry);
   };
 
   const learn = async (job: Job): Promise<void> => {
@@ -256,9 +261,24 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (!(await options.ready()) || !options.settings().cron.enabled) return;
     await refresh();
     await fireAllDue();
+    expectRuns();
     if (left.size > 0 || clock.monotonic() - sweptAt >= sweepEvery()) {
       sweptAt = clock.monotonic();
       ({ unsettled } = await recover(context));
+    }
+  };
+
+  const expectRuns = (): void => {
+    for (
+      let first = expected.peek();
+      first !== undefined && first.at <= clock.now();
+      first = expected.peek()
+    ) {
+      expected.pop();
+      // One that is due already has been started, or is another process's.
+      const { id, due } = first.value;
+      if (entries.get(id) === first.value && due !== undefined && due > clock.now())
+        options.supervisors.expect();
     }
   };
 
@@ -270,7 +290,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const arm = (): void => {
     timer?.cancel();
     if (stopping.signal.aborted) return;
-    const due = heap.peek()?.at;
+    const [run, preparation] = [heap.peek()?.at, expected.peek()?.at];
+    const due = run === undefined ? preparation : Math.min(run, preparation ?? run);
     const longest = sweepEvery();
     const wait = due === undefined ? longest : Math.min(longest, Math.max(0, due - clock.now()));
     timer = clock.setTimeout(kick, wait);

@@ -21,6 +21,8 @@ interface World {
   store: CronStore;
   /** What was handed to a process of its own, in order. */
   supervised: { id: string; uid: string; seq: number }[];
+  /** When a process was told to get ready. */
+  expected: number[];
   scheduler: () => Scheduler;
   add: (over?: Partial<Job>) => Promise<Job>;
   runs: (id?: string) => Promise<RunRecord[]>;
@@ -32,11 +34,13 @@ async function world(config = ""): Promise<World> {
   const camel = await startCamel(box, { clock });
   const store = createCronStore({ home: box.home, clock });
   const supervised: World["supervised"] = [];
+  const expected: number[] = [];
   return {
     camel,
     clock,
     store,
     supervised,
+    expected,
     scheduler() {
       const scheduler = createScheduler({
         home: box.home,
@@ -45,7 +49,10 @@ async function world(config = ""): Promise<World> {
         settings: () => camel.config().settings,
         ready: () => Promise.resolve(true),
         dispatch: (call) => camel.dispatcher.call(call),
-        supervise: ({ id, uid, seq }) => void supervised.push({ id, uid, seq }),
+        supervisors: {
+          start: ({ id, uid, seq }) => void supervised.push({ id, uid, seq }),
+          expect: () => void expected.push(clock.now()),
+        },
       });
       onTestFinished(() => scheduler.stop());
       return scheduler;
@@ -282,6 +289,19 @@ describe("a slot that comes while the last run goes on", () => {
     }
     expect(statuses(await made.runs())).toEqual(["ok", "ok", "ok"]);
   });
+});
+
+it("a process gets ready before a run that needs one, and not for a prompt", async () => {
+  const { clock, scheduler, add, expected } = await world(COMMAND);
+  const start = clock.now();
+  await add();
+  await add({ id: "prompt", uid: "p", schedule: "30s", runner: "host" });
+  const one = scheduler();
+  for (let second = 0; second <= 60; second++) {
+    clock.set(start + second * 1000);
+    await one.wake();
+  }
+  expect(expected.map((at) => (at - start) / 1000)).toEqual([58]);
 });
 
 describe("whatever dies", () => {
