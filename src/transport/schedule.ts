@@ -7,7 +7,7 @@ import type { Clock } from "../shared/clock.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import { createCronStore, type CronStore } from "../stores/cron.ts";
-import type { Job, Owner } from "../stores/jobs.ts";
+import type { Claim, Job, Owner } from "../stores/jobs.ts";
 import { announce, type Presence } from "../stores/liveness.ts";
 import type { RunToSupervise } from "../tools/context.ts";
 import { configJobs, findJob, scheduleOf, type JobBook } from "../tools/cron/all-jobs.ts";
@@ -66,6 +66,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const expected = new Heap<Entry>();
   const dirty = new Set<string>();
   const busy = new Set<string>();
+  const claimed: { job: Job; claim: Claim; file: string; isFresh: boolean }[] = [];
   const left = new Set<string>();
   const stopping = new AbortController();
   let presence: Promise<Presence> | undefined;
@@ -101,18 +102,38 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         return;
       }
       busy.add(file);
-      try {
-        await carryOut(job, claim, {
-          book,
-          owner: await owner(),
-          // Not ours to end: it takes a moment, and half of it would be a lost prompt.
-          signal: new AbortController().signal,
-          dispatch: (call) => options.dispatch({ id: newId("call"), ...call }),
-        });
-      } finally {
-        busy.delete(file);
-      }
+      claimed.push({
+        job,
+        claim,
+        file,
+        isFresh: claim.owner.socket === (await owner()).socket && !context.tried.has(file),
+      });
     },
+  };
+
+  /** First all that is due is claimed, so that it is on time; then it is carried out. */
+  const carryOutClaimed = async (): Promise<void> => {
+    while (claimed.length > 0) {
+      const batch = claimed.splice(0, AT_ONCE);
+      const done = await Promise.allSettled(
+        batch.map(async ({ job, claim, file, isFresh }) => {
+          try {
+            await carryOut(job, claim, {
+              book,
+              owner: await owner(),
+              isFresh,
+              // Not ours to end: it takes a moment, and half of it would be a lost prompt.
+              signal: new AbortController().signal,
+              dispatch: (call) => options.dispatch({ id: newId("call"), ...call }),
+            });
+          } finally {
+            busy.delete(file);
+          }
+        }),
+      );
+      // The claim stays, and whoever sweeps next carries it out.
+      for (const one of done) if (one.status === "rejected") log.warn(`cron: ${String(one.reason)}`);
+    }
   };
 
   const put = (job: Job, progress: Progress | undefined): void => {
@@ -262,9 +283,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await refresh();
     await fireAllDue();
     expectRuns();
+    await carryOutClaimed();
     if (left.size > 0 || clock.monotonic() - sweptAt >= sweepEvery()) {
       sweptAt = clock.monotonic();
       ({ unsettled } = await recover(context));
+      await carryOutClaimed();
     }
   };
 
