@@ -22,6 +22,7 @@ Commands
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
   approvals list|show|approve|deny|pin
                              decide what waits for a person; needs a terminal
+  insights [FOCUS]           how the tools are doing, and which one is missing
   token create|list|revoke   bearer tokens for \`serve\`
   install HOST, uninstall    register in Claude Code, VS Code, Codex, ...; --list shows them
   init                       write a config file with every setting explained
@@ -109,6 +110,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
   policy: async () => (await import("./commands/policy.ts")).policy,
+  insights: async () => (await import("./commands/insights.ts")).insights,
   token: async () => (await import("./commands/token.ts")).token,
   install: async () => (await import("./commands/install/install.ts")).install,
   uninstall: async () => (await import("./commands/install/install.ts")).uninstall,

@@ -24,6 +24,7 @@ export const ERROR_CODES = {
   patch_invalid: { retryable: false },
   patch_no_match: { retryable: false },
   patch_ambiguous: { retryable: false },
+  tool_failed: { retryable: false },
   workspace_unsafe: { retryable: false },
   busy: { retryable: true },
   timeout: { retryable: true },
