@@ -28,6 +28,7 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    await bundle(out, modules, workerBundle());
     dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
 
@@ -52,6 +53,8 @@ const shared = {
   platform: "node",
   // The published code targets the oldest Node of `engines`; types are checked by tsc, not here.
   transform: { target: "node20.19" },
+  // Its "main" is UMD, whose inner requires no bundler can follow.
+  resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
   onLog(level, log, handler) {
     // A cycle inside a dependency is that dependency's business.
     if (log.code === "CIRCULAR_DEPENDENCY" && log.message.includes("node_modules")) return;
@@ -101,6 +104,20 @@ function libraryBundle(validator) {
       plugins: [lazyValidator(validator)],
     },
     output,
+  };
+}
+
+/**
+ * Entries of worker threads. Bundles of their own: a chunk of the CLI would import the CLI's entry, and a worker that
+ * does runs the whole program once more. They lie in chunks/, beside the lazy chunks that start them.
+ */
+function workerBundle() {
+  return {
+    input: {
+      ...shared,
+      input: { "memory-index-worker": "src/tools/memory/search/index-worker.ts" },
+    },
+    output: { ...output, entryFileNames: "chunks/[name].js" },
   };
 }
 

@@ -33,7 +33,7 @@ export interface RunningCall<Question, Answer, Leg> {
   /** Aborted when the client cancels or leaves a leg, or doesn't come back in time. */
   signal: AbortSignal;
   /** The request that waits for this call now, if one does. */
-  leg(): Leg | undefined;
+  leg: () => Leg | undefined;
   /** Undefined: the client came back without an answer, or too many calls wait already. */
   ask: (question: Question, signal: AbortSignal) => Promise<Answer | undefined>;
 }
