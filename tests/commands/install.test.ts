@@ -46,17 +46,18 @@ const read = (path: string): Promise<string> => readFile(path, "utf8");
 
 function dataOf(id: HostId, text: string): Entry {
   const parsers: Record<string, (text: string) => unknown> = {
-    json: (source) => parseJsonc(source) as unknown,
-    toml: (source) => parseToml(source),
-    yaml: (source) => parseYaml(source) as unknown,
+    json: (json) => parseJsonc(json) as unknown,
+    toml: parseToml,
+    yaml: (yaml) => parseYaml(yaml) as unknown,
   };
   return JSON.parse(JSON.stringify(parsers[hostOf(id).format]?.(text))) as Entry;
 }
 
 function serversOf(id: HostId, text: string): Record<string, Entry> {
   const container = dataOf(id, text)[hostOf(id).key];
-  if (!Array.isArray(container)) return container as Record<string, Entry>;
-  return Object.fromEntries((container as Entry[]).map((one) => [String(one["name"]), one]));
+  return Array.isArray(container)
+    ? Object.fromEntries((container as Entry[]).map((one): [string, Entry] => [String(one["name"]), one]))
+    : (container as Record<string, Entry>);
 }
 
 describe.each(CASES)("%s, %s scope", (id, scope) => {
