@@ -45,14 +45,18 @@ async function given(path: string, text: string): Promise<string> {
 const read = (path: string): Promise<string> => readFile(path, "utf8");
 
 function dataOf(id: HostId, text: string): Entry {
-  const parsers = { json: parseJsonc, toml: parseToml, yaml: parseYaml };
-  return JSON.parse(JSON.stringify(parsers[hostOf(id).format](text))) as Entry;
+  const parsers: Record<string, (text: string) => unknown> = {
+    json: (json) => parseJsonc(json) as unknown,
+    toml: parseToml,
+    yaml: (yaml) => parseYaml(yaml) as unknown,
+  };
+  return JSON.parse(JSON.stringify(parsers[hostOf(id).format]?.(text))) as Entry;
 }
 
 function serversOf(id: HostId, text: string): Record<string, Entry> {
   const container = dataOf(id, text)[hostOf(id).key];
   return Array.isArray(container)
-    ? Object.fromEntries((container as Entry[]).map((one) => [one["name"], one]))
+    ? Object.fromEntries((container as Entry[]).map((one): [string, Entry] => [String(one["name"]), one]))
     : (container as Record<string, Entry>);
 }
 
