@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { defaultConfig } from "./config.ts";
 import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
-import { access, judge, type AccessOptions } from "./pipeline/access.ts";
+import { access, judge, mayReadPath, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
@@ -22,12 +22,15 @@ import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
+import { matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
+import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
 import { createFileResults } from "./stores/file-results.ts";
+import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { toolsOfTier } from "./tools/index.ts";
 import type { ToolDef, ToolLimits } from "./tools/tool.ts";
@@ -77,6 +80,8 @@ export interface Camel {
 const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
 const CONFIG_POLL_MS = 2_000;
+/** Late enough to stay out of the way of the host's first questions. */
+const RECOVERY_DELAY_MS = 500;
 
 export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const env = options.env ?? process.env;
@@ -178,6 +183,14 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (!isAgentId(agentId)) throw new CamelError("unauthorized", `"${agentId}" is not an agent id.`);
         return join(base ?? home, "agents", agentId);
       },
+      sharedMemory: () =>
+        settings()
+          .memory.shared.filter(({ agents }) =>
+            agents.some((agent) => matchesName(agent, call.caller.agentId)),
+          )
+          .map(({ name, root }) => ({ name, root: resolve(cwd, expandHome(root)) })),
+      mayRead: (path, tools = []) =>
+        mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
       callTool: (name, args) =>
         dispatcher.call({
@@ -254,10 +267,15 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     ],
   });
 
+  let recovery = Promise.resolve();
+  const recoveryTimer = clock.setTimeout(() => {
+    recovery = finishInterruptedPatches(home, log);
+  }, RECOVERY_DELAY_MS);
+
   return {
     home,
     dispatcher,
-    resources: createMemoryResources({ dispatcher, contextFor }),
+    resources: createMemoryResources({ dispatcher, clock, contextFor }),
     config,
     refresh,
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
@@ -274,6 +292,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     async close() {
       poll?.cancel();
       listeners.clear();
+      recoveryTimer.cancel();
+      await recovery;
       await auditStore.flush();
     },
   };

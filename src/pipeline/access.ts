@@ -2,7 +2,9 @@ import { relative } from "node:path";
 import type { LoadedConfig } from "../config-load.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
+import type { Caller } from "../tools/context.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
+import type * as Rules from "./rules.ts";
 import { decide, layersFor, type Facts, type Verdict } from "./policy.ts";
 
 export interface AccessOptions {
@@ -31,6 +33,8 @@ export function access(options: AccessOptions): Middleware {
   };
 }
 
+let rules: typeof Rules | undefined;
+
 /** What policy says about a call, without running it. */
 export async function judge(
   call: ResolvedCall,
@@ -39,8 +43,9 @@ export async function judge(
   const loaded = options.config();
   const layers = layersFor(loaded.layers, call.caller);
   const facts = await factsOf(call);
-  // Glob code is loaded by the first call: nothing needs it at start-up.
-  const { matchesPath, ruleMatches } = await import("./rules.ts");
+  // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
+  rules ??= await import("./rules.ts");
+  const { matchesPath, ruleMatches } = rules;
   const verdict = decide(
     layers,
     facts,
@@ -70,21 +75,69 @@ export async function judge(
   };
 }
 
+/** What a tool found and wants to show: the policy on paths, without the call's own input. */
+export interface PathQuestion {
+  path: string;
+  /** By any of these names the file could be read; a rule about one of them holds for all. */
+  tools: readonly string[];
+  caller: Caller;
+  workspace(access: "read"): Promise<string>;
+}
+
+/**
+ * Whether policy lets the caller see a file that no argument named, a search hit say. Only what is said about paths
+ * counts: that a tool is denied altogether doesn't forbid another one that reads the same files.
+ */
+export async function mayReadPath(question: PathQuestion, options: AccessOptions): Promise<boolean> {
+  const layers = layersFor(options.config().layers, question.caller).map(({ source, policy }) => ({
+    source,
+    policy: {
+      ...policy,
+      tools: { allow: [], deny: [] },
+      approvals: { mode: "off" as const },
+      rules: policy.rules.filter((rule) => rule.path !== undefined),
+    },
+  }));
+  const workspace = await question.workspace("read").catch(() => undefined);
+  const spellings = await spellingsOf(question.path, workspace);
+  const { matchesPath, ruleMatches } = await import("./rules.ts");
+  return question.tools.every((tool) => {
+    const facts: Facts = {
+      tool,
+      effect: "read",
+      paths: [{ spellings, access: "read" }],
+      commands: [],
+      urls: [],
+      needsApproval: false,
+    };
+    const verdict = decide(
+      layers,
+      facts,
+      { forbidden: options.forbidden },
+      (rule) => ruleMatches(rule, { tool, commands: [], paths: [spellings] }),
+      matchesPath,
+    );
+    return verdict.decision === "allow";
+  });
+}
+
+/** Every name the file goes by, so that neither a link nor a spelling gets round a pattern. */
+async function spellingsOf(path: string, workspace: string | undefined): Promise<string[]> {
+  const real = await realpathOfDeepestAncestor(path);
+  const spellings = new Set([path, real]);
+  for (const one of [path, real]) {
+    if (workspace !== undefined && isInside(workspace, one))
+      spellings.add(relative(workspace, one).replaceAll("\\", "/"));
+  }
+  return [...spellings];
+}
+
 async function factsOf(call: ResolvedCall): Promise<Facts> {
   const touched = call.touches.paths ?? [];
   const workspace =
     touched.length === 0 ? undefined : await call.context.workspace("read").catch(() => undefined);
   const paths = await Promise.all(
-    touched.map(async ({ path, access }) => {
-      // Judged by every name the file goes by, so that neither a link nor a spelling gets round a pattern.
-      const real = await realpathOfDeepestAncestor(path);
-      const spellings = new Set([path, real]);
-      for (const one of [path, real]) {
-        if (workspace !== undefined && isInside(workspace, one))
-          spellings.add(relative(workspace, one).replaceAll("\\", "/"));
-      }
-      return { spellings: [...spellings], access };
-    }),
+    touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
   );
   const { needsApproval = false } = call.tool;
   return {
