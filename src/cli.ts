@@ -153,7 +153,19 @@ async function main(argv: readonly string[]): Promise<number> {
 async function helpFor(command: string | undefined): Promise<string> {
   if (command === undefined) return HELP;
   const { HELP_PAGES } = await import("./commands/help.ts");
-  return HELP_PAGES[command] ?? HELP;
+  return HELP_PAGES[command] ?? linesAbout(command) ?? HELP;
+}
+
+/** What the list of commands says about one, for those without a page. */
+function linesAbout(command: string): string | undefined {
+  const lines = HELP.split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`  ${command} `));
+  if (start === -1) return undefined;
+  const more = lines.slice(start + 1).findIndex((line) => !line.startsWith("     "));
+  return `camel-mcp ${lines
+    .slice(start, start + 1 + more)
+    .join("\n")
+    .trim()}\n\nFlags on every command: camel-mcp --help\n`;
 }
 
 function parse(argv: readonly string[]) {

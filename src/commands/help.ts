@@ -51,6 +51,24 @@ Exit 0 allow, 3 ask, 4 deny. --json for programs.
 
 As soon as one token exists, everybody needs one.
 `,
+  connect: `camel-mcp connect URL: serve a host on stdin and stdout with a server that runs elsewhere.
+
+  camel-mcp connect https://camel.example.com/mcp --token-env CAMEL_TOKEN
+
+  --token-env NAME   the environment variable with the bearer token; default CAMEL_TOKEN
+
+For hosts that can only start commands, or can't take a token from the environment. \`install --url\` uses it by itself.
+`,
+  approvals: `camel-mcp approvals: decide what waits for a person.
+
+  approvals list                    what waits
+  approvals show ID                 one request in full
+  approvals approve ID              for one use; asks again, or for the PIN where one is set
+  approvals deny ID [--note TEXT]   the note is shown to the model
+  approvals pin                     set a PIN
+
+Deciding needs a terminal, so that an agent with a shell can't approve itself.
+`,
   install: `camel-mcp install HOST: register this server in a host's own config file.
 
   camel-mcp install --list                 the hosts, their files, and which are on this computer

@@ -9,7 +9,7 @@ const FOR_A_PERSON = `camel-mcp ${VERSION} is an MCP server: a host such as Clau
 stdin and stdout. It is waiting for that now. Press Ctrl-C to leave.
 
   See it work:      npx camel-mcp demo
-  Register it:      claude mcp add camel -- npx -y camel-mcp
+  Register it:      npx camel-mcp install claude-code   (vscode, codex, gemini, ...: npx camel-mcp install --list)
   Everything else:  npx camel-mcp --help
 `;
 
