@@ -16,6 +16,7 @@ Usage: camel-mcp [command] [flags]
 Commands
   (none)                     serve one host on stdin and stdout; this is what mcp.json starts
   serve                      serve many hosts over HTTP: /mcp, /sse, /healthz
+  connect URL                serve a host on stdin and stdout with a server elsewhere
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|schema NAME     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
@@ -34,6 +35,7 @@ Flags on every command (and their environment names)
   --help, --version
 
 serve: --host ADDRESS, --port NUMBER
+connect: --token-env NAME (variable with the token; CAMEL_TOKEN)
 token create: --agent ID [--scope NAME]
 `;
 
@@ -47,6 +49,7 @@ const FLAGS = {
   host: { type: "string" },
   port: { type: "string" },
   scope: { type: "string" },
+  "token-env": { type: "string" },
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
@@ -63,6 +66,7 @@ export interface Flags {
   host?: string;
   port?: string;
   scope?: string;
+  "token-env"?: string;
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
@@ -82,6 +86,7 @@ type Command = (context: CommandContext) => Promise<number>;
 // Lazy: the host's start-up path must not pay for HTTP, the client or the demo.
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
+  connect: async () => (await import("./commands/connect.ts")).connect,
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,

@@ -6,10 +6,7 @@ import { createMcpServer } from "../server/mcp.ts";
 import { systemClock } from "../shared/clock.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
-import { createLineGuard } from "./line-guard.ts";
-
-/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
-const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+import { MAX_MESSAGE_BYTES, createLineGuard } from "./line-guard.ts";
 
 export interface StdioOptions {
   camel: Camel;
