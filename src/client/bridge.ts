@@ -67,14 +67,15 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     },
     onDown: () => log.warn(`lost ${options.url}, trying to come back`),
   });
-  await link.connect();
-
+  // Before the connection is there: a host that leaves meanwhile should be noticed.
   const input = options.input(
     seeSubscriptions(
       (uri) => watching.watch(uri, link).catch(() => {}),
       (uri) => watching.unwatch(uri, link),
     ),
   );
+  await link.connect();
+
   const hosts = new Set<Server>();
   const handle = serveStdio(
     ({ era }) => {

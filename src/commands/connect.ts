@@ -17,7 +17,12 @@ export async function connect({ words, flags, log }: CommandContext): Promise<nu
   quietConsole();
 
   const { stdin, stdout } = process;
-  const bridge = await openBridge({
+  const ended = new Promise<void>((resolve) => {
+    // All of them: hosts end a server by closing the pipe, and a pipe can break instead of ending.
+    for (const event of ["end", "close", "error"]) stdin.once(event, resolve);
+    stdout.once("error", resolve);
+  });
+  const opening = openBridge({
     url,
     token: token === "" ? undefined : token,
     stdout,
@@ -36,14 +41,10 @@ export async function connect({ words, flags, log }: CommandContext): Promise<nu
   }).catch((error: unknown) => {
     throw explain(error, tokenEnv, token);
   });
-  const ended = new Promise<void>((resolve) => {
-    // All of them: hosts end a server by closing the pipe, and a pipe can break instead of ending.
-    for (const event of ["end", "close", "error"]) stdin.once(event, resolve);
-    stdout.once("error", resolve);
-  });
-  const { stopped, armBackstop } = stopOnSignals(() => bridge.stop());
+  const { stopped, armBackstop } = stopOnSignals(async () => (await opening).stop());
+  void ended.then(armBackstop);
+  const bridge = await opening;
   await Promise.race([ended, stopped]);
-  armBackstop();
   await bridge.stop();
   stdin.destroy();
   return 0;
