@@ -151,30 +151,47 @@ export function createHostServer(options: HostOptions): Server {
         forward(method, request.params ?? {}, context).catch((error: unknown) => answerError(method, error)),
       );
   }
-  if (resources?.subscribe === true && !isModern) watchForHost(server, watching, link, identify);
-  server.onclose = () => options.onClose();
+  const stopWatching =
+    resources?.subscribe === true && !isModern ? watchForHost(server, watching, link, identify) : () => {};
+  server.onclose = () => {
+    stopWatching();
+    options.onClose();
+  };
   return server;
 }
 
-/** The 2025 eras' way; the 2026 era's is seen on the line (bridge.ts). */
+/** The 2025 eras' way; the 2026 era's is in bridge.ts. Returns how to stop. */
 function watchForHost(
   server: Server,
   watching: Watching,
   link: Link,
   identify: (context: ServerContext) => Promise<unknown>,
-): void {
-  const watched = new Set<string>();
+): () => void {
+  const watched = new Map<string, () => Promise<void>>();
   server.setRequestHandler("resources/subscribe", async ({ params: { uri } }, context) => {
     await identify(context);
     if (watched.has(uri)) return {};
-    await watching.watch(uri, link).catch((error: unknown) => answerError("resources/subscribe", error));
-    watched.add(uri);
-    return {};
+    try {
+      const stop = await watching.watch(
+        uri,
+        link,
+        () => void server.sendResourceUpdated({ uri }).catch(() => {}),
+      );
+      watched.set(uri, stop);
+      return {};
+    } catch (error) {
+      return answerError("resources/subscribe", error);
+    }
   });
   server.setRequestHandler("resources/unsubscribe", async ({ params: { uri } }) => {
-    if (watched.delete(uri)) await watching.unwatch(uri, link);
+    const stop = watched.get(uri);
+    watched.delete(uri);
+    await stop?.();
     return {};
   });
+  return () => {
+    for (const stop of watched.values()) void stop();
+  };
 }
 
 type Handler = (request: { params?: object }, context: ServerContext) => Promise<Result>;

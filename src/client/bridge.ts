@@ -1,6 +1,6 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Server } from "@modelcontextprotocol/server";
+import type { Server, Transport } from "@modelcontextprotocol/server";
 import type { Readable, Writable } from "node:stream";
 import { systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
@@ -19,14 +19,21 @@ import { createWatching } from "./watching.ts";
 export interface BridgeOptions {
   url: string;
   token: string | undefined;
-  /**
-   * What the host sends, one JSON-RPC message a line. `see` is to be told of each: in the 2026 era only there it
-   * shows which resources the host watches.
-   */
-  input(see: (line: Buffer) => void): Readable;
+  stdin: Readable;
   stdout: Writable;
   log: Logger;
+  followResources: FollowResources;
 }
+
+/** Lets a 2026-era host on this wire watch resources: the SDK answers its request without telling anybody. */
+type FollowResources = (
+  wire: Transport,
+  watch: (
+    uris: readonly string[],
+    client: string,
+    changed: (uri: string) => void,
+  ) => Promise<{ uris: string[]; stop(): void }>,
+) => { transport: Transport; stop: () => void };
 
 export interface Bridge {
   stop(): Promise<void>;
@@ -67,16 +74,13 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
     },
     onDown: () => log.warn(`lost ${options.url}, trying to come back`),
   });
-  // Before the connection is there: a host that leaves meanwhile should be noticed.
-  const input = options.input(
-    seeSubscriptions(
-      (uri) => watching.watch(uri, link).catch(() => {}),
-      (uri) => watching.unwatch(uri, link),
-    ),
-  );
   await link.connect();
 
   const hosts = new Set<Server>();
+  const { transport, stop: stopWatching } = options.followResources(
+    new StdioServerTransport(options.stdin, options.stdout),
+    (uris, _client, changed) => watching.watchAll(uris, link, changed),
+  );
   const handle = serveStdio(
     ({ era }) => {
       const server = createHostServer({
@@ -97,7 +101,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
       return server;
     },
     {
-      transport: new StdioServerTransport(input, options.stdout),
+      transport,
       onerror: (error) => log.debug(`host: ${error.message}`),
     },
   );
@@ -107,11 +111,11 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   };
   watching.onToolsChanged.add(toHosts((server) => server.sendToolListChanged()));
   watching.onResourcesChanged.add(toHosts((server) => server.sendResourceListChanged()));
-  watching.onResourceUpdated.add((uri) => toHosts((server) => server.sendResourceUpdated({ uri }))());
 
   return {
     async stop() {
       questions.close();
+      stopWatching();
       await handle.close();
       await link.close();
     },
@@ -129,34 +133,4 @@ function newClient({ info, capabilities }: HostIdentity, questions: HostQuestion
       questions.ask(params, mcpReq.signal),
     );
   return client;
-}
-
-/** The 2026 era's `subscriptions/listen` is answered inside the SDK, which tells nobody what it is about. */
-function seeSubscriptions(
-  watch: (uri: string) => Promise<void>,
-  unwatch: (uri: string) => Promise<void>,
-): (line: Buffer) => void {
-  const streams = new Map<unknown, string[]>();
-  return (line) => {
-    if (!line.includes("subscriptions/listen") && !line.includes("notifications/cancelled")) return;
-    let message: {
-      id?: unknown;
-      method?: string;
-      params?: { requestId?: unknown; notifications?: { resourceSubscriptions?: string[] } };
-    };
-    try {
-      message = JSON.parse(line.toString("utf8")) as typeof message;
-    } catch {
-      return;
-    }
-    if (message.method === "subscriptions/listen") {
-      const uris = message.params?.notifications?.resourceSubscriptions ?? [];
-      streams.set(message.id, uris);
-      for (const uri of uris) void watch(uri);
-    } else if (message.method === "notifications/cancelled") {
-      const id = message.params?.requestId;
-      for (const uri of streams.get(id) ?? []) void unwatch(uri);
-      streams.delete(id);
-    }
-  };
 }

@@ -3,6 +3,7 @@ import { CamelClientError, type ClientErrorCode } from "../client/errors.ts";
 import type { CommandContext } from "../cli.ts";
 import { CamelError, type ErrorCode } from "../shared/errors.ts";
 import { MAX_MESSAGE_BYTES, createLineGuard } from "../transport/line-guard.ts";
+import { withResourceUpdates } from "../transport/listen.ts";
 import { usageError } from "./options.ts";
 import { quietConsole } from "./quiet-console.ts";
 import { stopOnSignals } from "./until-stopped.ts";
@@ -27,17 +28,16 @@ export async function connect({ words, flags, log }: CommandContext): Promise<nu
     token: token === "" ? undefined : token,
     stdout,
     log,
-    input: (see) =>
-      stdin.pipe(
-        createLineGuard({
-          maxBytes: MAX_MESSAGE_BYTES,
-          refuse(code, message) {
-            log.warn(message);
-            stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
-          },
-          see,
-        }),
-      ),
+    stdin: stdin.pipe(
+      createLineGuard({
+        maxBytes: MAX_MESSAGE_BYTES,
+        refuse(code, message) {
+          log.warn(message);
+          stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
+        },
+      }),
+    ),
+    followResources: withResourceUpdates,
   }).catch((error: unknown) => {
     throw explain(error, tokenEnv, token);
   });

@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../shared/errors.ts";
 import type { Caller, Progress, ToolContext } from "../tools/context.ts";
+import type { Facts, Verdict } from "./policy.ts";
 import type { Effect, ToolDef, Touches } from "../tools/tool.ts";
 
 /** A request as it reaches the dispatcher: nothing about it is trusted yet. */
@@ -40,6 +41,11 @@ export interface ResolvedCall extends Call {
   effect: Effect;
   touches: Touches;
   context: ToolContext;
+  /** Set by access: what policy decided, and on what. */
+  verdict?: Verdict;
+  facts?: Facts;
+  /** A person agreed to a call that policy asks about. */
+  isApproved?: boolean;
 }
 
 /** `text` and `structured` are each complete on their own. */

@@ -10,8 +10,6 @@ export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 export function createLineGuard(options: {
   maxBytes: number;
   refuse(code: number, message: string): void;
-  /** Sees each line that is let through. */
-  see?(line: Buffer): void;
 }): Transform {
   const NEWLINE = 0x0a;
   let parts: Buffer[] = [];
@@ -27,10 +25,8 @@ export function createLineGuard(options: {
     } else if (size > 0) {
       const line = Buffer.concat(parts);
       const first = line.find((byte) => byte > 0x20);
-      if (first === 0x7b || first === 0x5b) {
-        options.see?.(line);
-        guard.push(line);
-      } else if (first !== undefined)
+      if (first === 0x7b || first === 0x5b) guard.push(line);
+      else if (first !== undefined)
         options.refuse(-32_700, "A line on stdin is not JSON. Send one JSON-RPC message a line.");
     }
     parts = [];

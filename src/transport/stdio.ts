@@ -4,9 +4,11 @@ import type { Camel } from "../camel.ts";
 import { createAsking } from "../server/ask.ts";
 import { createMcpServer } from "../server/mcp.ts";
 import { systemClock } from "../shared/clock.ts";
+import { watchAll } from "../server/watches.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import { MAX_MESSAGE_BYTES, createLineGuard } from "./line-guard.ts";
+import { withResourceUpdates } from "./listen.ts";
 
 export interface StdioOptions {
   camel: Camel;
@@ -33,6 +35,11 @@ export function serveOnStdio(options: StdioOptions): {
       stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
     },
   });
+  const peer = { agentId: options.agentId, transport: "stdio", sessionId } as const;
+  const { transport, stop: stopWatching } = withResourceUpdates(
+    new StdioServerTransport(guard, stdout),
+    (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client, depth: 0 }, changed),
+  );
   const handle = serveStdio(
     () => {
       const server = createMcpServer(
@@ -45,13 +52,13 @@ export function serveOnStdio(options: StdioOptions): {
           ready: () => camel.refresh(),
           onClose: () => servers.delete(server),
         },
-        { agentId: options.agentId, transport: "stdio", sessionId },
+        peer,
       );
       servers.add(server);
       return server;
     },
     {
-      transport: new StdioServerTransport(guard, stdout),
+      transport,
       onerror: (error) => log.debug(`stdio: ${error.message}`),
     },
   );
@@ -71,6 +78,7 @@ export function serveOnStdio(options: StdioOptions): {
   const stop = async (): Promise<void> => {
     finish();
     stopListening();
+    stopWatching();
     stdin.unpipe(guard);
     asking.close();
     await handle.close();
