@@ -16,6 +16,7 @@ Usage: camel-mcp [command] [flags]
 Commands
   (none)                     serve one host on stdin and stdout; this is what mcp.json starts
   serve                      serve many hosts over HTTP: /mcp, /sse, /healthz
+  connect URL                serve a host on stdin and stdout with a server elsewhere
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|info|schema     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
@@ -105,6 +106,7 @@ type Command = (context: CommandContext) => Promise<number>;
 // Lazy: the host's start-up path must not pay for HTTP, the client or the demo.
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
+  connect: async () => (await import("./commands/connect.ts")).connect,
   approvals: async () => (await import("./commands/approvals.ts")).approvals,
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,

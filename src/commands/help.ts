@@ -9,6 +9,14 @@ export const HELP_PAGES: Record<string, string> = {
 Hosts connect to /mcp (Streamable HTTP), older ones to /sse. /healthz tells that it runs.
 Register it in a host: camel-mcp install HOST --url http://127.0.0.1:7800/mcp
 `,
+  connect: `camel-mcp connect URL: serve a host on stdin and stdout with what a server elsewhere offers.
+
+  For hosts that can only start commands: "command": "npx", "args": ["-y", "camel-mcp", "connect", URL]
+
+  --token-env NAME   the environment variable with the bearer token; default CAMEL_TOKEN
+
+The server may restart: calls under way fail with a retryable error, none is sent twice, and it comes back.
+`,
   call: `camel-mcp call TOOL JSON|@FILE|-: call a tool from the shell, under the same policy as a host's call.
 
   camel-mcp call memory_get '{"filePath":"MEMORY.md"}'

@@ -7,11 +7,8 @@ import { systemClock } from "../shared/clock.ts";
 import { watchAll } from "../server/watches.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
-import { createLineGuard } from "./line-guard.ts";
+import { MAX_MESSAGE_BYTES, createLineGuard } from "./line-guard.ts";
 import { withResourceUpdates } from "./listen.ts";
-
-/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
-const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 export interface StdioOptions {
   camel: Camel;
