@@ -23,7 +23,7 @@ export interface ApplyOptions {
   signal?: AbortSignal;
   clock?: Clock;
   disk?: Disk;
-  progress?(done: number, total: number): void;
+  progress?: (done: number, total: number) => void;
 }
 
 export interface ApplyResult {

@@ -20,7 +20,7 @@ export interface CommitOptions {
   createdAt: string;
   disk: Disk;
   signal?: AbortSignal;
-  progress?(done: number, total: number): void;
+  progress?: (done: number, total: number) => void;
 }
 
 /** Enough to keep the disk busy, little enough to stay far from the limit of open files. */

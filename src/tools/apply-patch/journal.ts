@@ -71,7 +71,7 @@ export function sha256(bytes: Uint8Array): string {
  */
 export async function recover(home: string, disk: Disk, root?: string): Promise<string[]> {
   const { openDirectory } = journalPaths(home, "-");
-  const names = await readdir(openDirectory).catch(() => []);
+  const names: string[] = await readdir(openDirectory).catch(() => []);
   const notes: string[] = [];
   for (const name of names.sort()) {
     const [id, kind] = [name.slice(0, name.lastIndexOf(".")), name.slice(name.lastIndexOf(".") + 1)];

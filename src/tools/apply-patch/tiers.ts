@@ -3,9 +3,9 @@ export const TIERS = ["exact", "trailing-blanks", "indentation", "punctuation"] 
 export type MatchTier = (typeof TIERS)[number];
 
 const PUNCTUATION = new Map<string, string>([
-  ...[..."‐‑‒–—―−﹘﹣－"].map((dash) => [dash, "-"] as const),
-  ...[..."‘’‚‛′＇"].map((quote) => [quote, "'"] as const),
-  ...[..."“”„‟″«»＂"].map((quote) => [quote, '"'] as const),
+  ..."‐‑‒–—―−﹘﹣－".split("").map((dash) => [dash, "-"] as const),
+  ..."‘’‚‛′＇".split("").map((quote) => [quote, "'"] as const),
+  ..."“”„‟″«»＂".split("").map((quote) => [quote, '"'] as const),
   ..."\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u202F\u205F\u3000"
     .split("")
     .map((space) => [space, " "] as const),
