@@ -52,7 +52,7 @@ function built() {
 function install() {
   say("installing dependencies (npm ci)");
   // npm is a .cmd on Windows, which Node starts only through a shell; the arguments are constant.
-  const result = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const result = spawnSync("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",

@@ -14,18 +14,14 @@ export async function patch(context: CommandContext): Promise<number> {
   if (source.trim() === "")
     throw usageError("No patch was given: name a file, or send it on standard input.");
   const camel = await createCamel({ ...camelOptions(context), workspace: flags.workspace ?? process.cwd() });
-  // Waiting for another process's lock uses timers that don't keep a server alive; a command stays until it's done.
-  const alive = setInterval(() => {}, 60_000);
-  const result = await camel.dispatcher
-    .call({
-      id: newId("call"),
-      name: "apply_patch",
-      args: { patch: source, dry_run: flags["dry-run"] === true },
-      caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
-      signal: new AbortController().signal,
-      progress: ({ progress, total }) => process.stderr.write(`${progress}/${total ?? "?"} files\n`),
-    })
-    .finally(() => clearInterval(alive));
+  const result = await camel.dispatcher.call({
+    id: newId("call"),
+    name: "apply_patch",
+    args: { patch: source, dry_run: flags["dry-run"] === true },
+    caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
+    signal: new AbortController().signal,
+    progress: ({ progress, total }) => process.stderr.write(`${progress}/${total ?? "?"} files\n`),
+  });
   await camel.close();
   if (flags.json === true) context.print(`${JSON.stringify(result.structured)}\n`);
   else if (result.isError === true) process.stderr.write(`${result.text}\n`);

@@ -10,7 +10,7 @@ import { stopOnSignals } from "./until-stopped.ts";
 
 export async function serve(context: CommandContext): Promise<number> {
   const { flags, log } = context;
-  const camel = await createCamel(camelOptions(context));
+  const camel = await createCamel({ ...camelOptions(context), startBroken: true });
   const { http } = camel.config().settings;
   const port = flags.port === undefined ? http.port : Number(flags.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)

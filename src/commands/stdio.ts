@@ -21,7 +21,7 @@ export async function stdio(context: CommandContext): Promise<number> {
     void process.stderr.write(`${parts.map(String).join(" ")}\n`);
   Object.assign(console, { log: toStderr, info: toStderr, debug: toStderr, warn: toStderr });
 
-  const camel = await createCamel(camelOptions(context));
+  const camel = await createCamel({ ...camelOptions(context), startBroken: true });
   const running = serveOnStdio({
     camel,
     version: VERSION,

@@ -27,6 +27,9 @@ export interface Facts {
   /** Every spelling of each touched path: absolute, real, and relative to the workspace. */
   paths: readonly { spellings: readonly string[]; access: "read" | "write" | "delete" }[];
   commands: readonly string[];
+  urls: readonly string[];
+  /** The tool itself wants a person asked. */
+  needsApproval: boolean;
 }
 
 export interface Verdict {
@@ -57,9 +60,9 @@ export const FORBIDDEN_PATHS: readonly string[] = [
 ];
 
 /** Never written: changing them makes other programs run code, or loosens this policy. */
-export const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
+const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
 
-export const SENSITIVE_FILES: readonly string[] = [
+const SENSITIVE_FILES: readonly string[] = [
   "**/.env",
   "**/.env.*",
   "**/*.pem",
@@ -101,7 +104,7 @@ export function layersFor(
   ]);
 }
 
-export function scopeMatches(
+function scopeMatches(
   match: ScopeMatch,
   caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
 ): boolean {
@@ -163,13 +166,13 @@ function decideInLayer(
     const hit = matching.find(({ rule }) => rule.decision === decision);
     if (hit !== undefined) return ruleVerdict(layer, hit.rule, hit.index);
   }
-  const autonomy = byAutonomy(layer, facts.effect);
-  // An allow rule answers the question that `supervised` would ask; it never lifts a refusal.
+  const asked = byAutonomy(layer, facts.effect) ?? byApprovals(layer, facts);
+  // An allow rule answers the question that a level or mode would ask; it never lifts a refusal.
   const allowed = matching.find(({ rule }) => rule.decision === "allow");
-  if (autonomy?.decision === "ask" && allowed !== undefined)
+  if (asked?.decision === "ask" && allowed !== undefined)
     return ruleVerdict(layer, allowed.rule, allowed.index);
   return (
-    autonomy ?? {
+    asked ?? {
       decision: "allow",
       rule: "no rule refuses it",
       source: layer.source,
@@ -222,6 +225,16 @@ function byAutonomy(layer: PolicyLayer, effect: Effect): Verdict | undefined {
         ? `Set autonomy.level to supervised or full in ${layer.source}.`
         : `Set autonomy.level to full, or add an allow rule, in ${layer.source}.`,
   };
+}
+
+function byApprovals(layer: PolicyLayer, facts: Facts): Verdict | undefined {
+  const mode = layer.policy.approvals?.mode ?? "off";
+  const change = `Add an entry to approvals.allowlist, or change approvals.mode in ${layer.source}.`;
+  const ask = (rule: string): Verdict => ({ decision: "ask", rule, source: layer.source, change });
+  if (mode === "always") return ask("approvals.mode is always");
+  if (mode === "smart" && facts.effect !== "read")
+    return ask(`approvals.mode is smart and the call's effect is ${facts.effect}`);
+  return facts.needsApproval ? ask(`${facts.tool} always asks`) : undefined;
 }
 
 function byPath(

@@ -5,6 +5,7 @@ import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isAgentId, newId } from "../shared/ids.ts";
+import { withLock } from "../shared/lock.ts";
 
 const tokenSchema = z.object({
   id: z.string(),
@@ -53,8 +54,17 @@ export function createFileTokens(options: { path: string; clock: Clock }): Token
     return parsed.data.tokens;
   };
 
-  const save = (tokens: TokenRecord[]): Promise<void> =>
-    replaceFile(options.path, `${JSON.stringify({ tokens }, null, 2)}\n`);
+  /** Read, change, write under a lock: two shells that create tokens at once must not lose one. */
+  const change = <T>(edit: (tokens: TokenRecord[]) => { tokens?: TokenRecord[]; result: T }): Promise<T> =>
+    withLock(
+      `${options.path}.lock`,
+      { clock: options.clock, timeoutMs: 10_000, purpose: "changing the tokens" },
+      async () => {
+        const { tokens, result } = edit(await load());
+        if (tokens !== undefined) await replaceFile(options.path, `${JSON.stringify({ tokens }, null, 2)}\n`);
+        return result;
+      },
+    );
   const now = (): string => new Date(options.clock.now()).toISOString();
 
   return {
@@ -73,15 +83,17 @@ export function createFileTokens(options: { path: string; clock: Clock }): Token
         ...(scope === undefined ? {} : { scope }),
         created: now(),
       };
-      await save([...(await load()), record]);
-      return { record, secret };
+      return change((tokens) => ({ tokens: [...tokens, record], result: { record, secret } }));
     },
-    async revoke(id) {
-      const tokens = await load();
-      if (!tokens.some((token) => token.id === id && token.revoked === undefined)) return false;
-      await save(tokens.map((token) => (token.id === id ? { ...token, revoked: now() } : token)));
-      return true;
-    },
+    revoke: (id) =>
+      change((tokens) => {
+        const found = tokens.some((token) => token.id === id && token.revoked === undefined);
+        if (!found) return { result: false };
+        return {
+          tokens: tokens.map((token) => (token.id === id ? { ...token, revoked: now() } : token)),
+          result: true,
+        };
+      }),
     async verify(secret) {
       const hash = hashOf(secret);
       return (await load()).find(

@@ -21,7 +21,7 @@ interface Case {
   fails?: true;
 }
 
-export async function benchPatch(print: (line: string) => void): Promise<void> {
+async function benchPatch(print: (line: string) => void): Promise<void> {
   const base = await mkdtemp(join(tmpdir(), "camel-bench-"));
   try {
     const codex = await codexCommand(base);
@@ -170,3 +170,5 @@ function cases(): Case[] {
     },
   ];
 }
+
+await benchPatch((line) => void process.stdout.write(`${line}\n`));

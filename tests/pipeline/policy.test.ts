@@ -51,6 +51,8 @@ const facts = fc
   .map((one): Facts => ({
     ...one,
     commands: [],
+    urls: [],
+    needsApproval: false,
     paths: one.paths.map((p) => ({ spellings: [p], access: "write" as const })),
   }));
 
@@ -115,6 +117,8 @@ describe("policy", () => {
       tool: "x",
       effect: access,
       commands: [],
+      urls: [],
+      needsApproval: false,
       paths: [{ spellings: [p], access }],
     });
     for (const p of ["/etc/passwd", "/w/.env", "/w/.ENV", "/w/a/.env.local", "/w/id_rsa", "/w/.ssh/config"]) {
@@ -135,6 +139,8 @@ describe("policy", () => {
       tool: "apply_patch",
       effect: "write",
       commands: [],
+      urls: [],
+      needsApproval: false,
       paths: paths.map((p) => ({ spellings: [p], access: "write" })),
     });
     const layers = [{ source: "s", policy: supervised }];

@@ -73,7 +73,7 @@ export async function recover(home: string, disk: Disk, root?: string): Promise<
   const { openDirectory } = journalPaths(home, "-");
   const names: string[] = await readdir(openDirectory).catch(() => []);
   const notes: string[] = [];
-  for (const name of names.sort()) {
+  for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
     const [id, kind] = [name.slice(0, name.lastIndexOf(".")), name.slice(name.lastIndexOf(".") + 1)];
     if (id === "" || (kind !== "json" && kind !== "done" && kind !== "tmp")) continue;
     if (kind === "tmp") {
