@@ -9,9 +9,6 @@
  * body, the whole diff is read again by its prefixes, and that is reported.
  */
 import type { Hunk, ParsedPatch, PatchOp, Repair, SourceLine, UpdateOp } from "./patch.ts";
-<<<<<<< HEAD
-import { closeHunk, emptyHunk, invalid, parseHunkHeader, pushHunkLine, reportHunkRepairs } from "./hunk.ts";
-=======
 import {
   closeHunk,
   emptyHunk,
@@ -20,7 +17,6 @@ import {
   pushHunkLine,
   reportHunkRepairs,
 } from "./parse-hunk.ts";
->>>>>>> 491618b209845cfed5f187cf18ca621111333774
 import { startsUnified, type Wrapping } from "./unwrap.ts";
 
 const COUNTS = /^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@/;

@@ -16,7 +16,14 @@
  * marker, one code fence and one heredoc are wrapping. A "*** Begin Patch" without its end is refused: the text
  * was probably cut off. Text after the end is refused too: nothing the caller sent is dropped in silence.
  */
-import { closeHunk, emptyHunk, invalid, parseHunkHeader, pushHunkLine, reportHunkRepairs } from "./hunk.ts";
+import {
+  closeHunk,
+  emptyHunk,
+  invalid,
+  parseHunkHeader,
+  pushHunkLine,
+  reportHunkRepairs,
+} from "./parse-hunk.ts";
 import type { Hunk, ParsedPatch, PatchOp, Repair, SourceLine, UpdateOp } from "./patch.ts";
 import type { Wrapping } from "./unwrap.ts";
 
