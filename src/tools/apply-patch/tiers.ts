@@ -33,6 +33,20 @@ export function normalize(line: string, tier: MatchTier): string {
   }
 }
 
+/** Equal lines are normalised once and share one string, which makes them cheap to look up later. */
+export function normalizeAll(lines: readonly string[], tier: MatchTier): readonly string[] {
+  if (tier === "exact") return lines;
+  const known = new Map<string, string>();
+  return lines.map((line) => {
+    let text = known.get(line);
+    if (text === undefined) {
+      text = normalize(line, tier);
+      known.set(line, text);
+    }
+    return text;
+  });
+}
+
 export function indentOf(line: string): string {
   return line.slice(0, line.length - line.trimStart().length);
 }
