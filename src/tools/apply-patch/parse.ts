@@ -6,6 +6,14 @@ import { parseV4a } from "./parse-v4a.ts";
 import { unwrap } from "./unwrap.ts";
 
 export function parsePatch(text: string): ParsedPatch {
+  const broken = /\p{Surrogate}/u.exec(text);
+  if (broken !== null) {
+    throw invalid(
+      "half of a character (a lone surrogate), which no file can hold.",
+      text.slice(0, broken.index).split("\n").length,
+      "Send the line again with the whole character.",
+    );
+  }
   const wrapping = unwrap(text);
   if (wrapping.format === "none") {
     throw invalid(
