@@ -19,6 +19,8 @@ Commands
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|schema NAME     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
+  memory search|get|add|list|reindex|stats
+                             the memory for people: search WORDS, get FILE[:FROM-TO], add TEXT, list [GLOB]
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
   approvals list|show|approve|deny|pin
                              decide what waits for a person; needs a terminal
@@ -36,6 +38,7 @@ Flags on every command (and their environment names)
   --help, --version
 
 serve: --host ADDRESS, --port NUMBER
+memory search: --max NUMBER, --file GLOB, --since DAY, --until DAY; memory add: --file FILE, --heading TITLE
 token create: --agent ID [--scope NAME]
 `;
 
@@ -53,6 +56,11 @@ const FLAGS = {
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
+  max: { type: "string" },
+  file: { type: "string" },
+  since: { type: "string" },
+  until: { type: "string" },
+  heading: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
 } as const;
@@ -70,6 +78,11 @@ export interface Flags {
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
+  max?: string;
+  file?: string;
+  since?: string;
+  until?: string;
+  heading?: string;
 }
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
@@ -90,6 +103,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
+  memory: async () => (await import("./commands/memory.ts")).memory,
   policy: async () => (await import("./commands/policy.ts")).policy,
   token: async () => (await import("./commands/token.ts")).token,
   demo: async () => (await import("./commands/demo.ts")).demo,

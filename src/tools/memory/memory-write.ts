@@ -54,7 +54,10 @@ export const memoryWrite = defineTool({
     const action = input.action ?? "append";
     const file = input.file ?? todaysFile(context.clock.now());
     const { home, clock, signal } = context;
-    const target = { root: await context.memoryRoot(), home, clock, signal, file };
+    const root = await context.memoryRoot();
+    // Where the memory lies in the workspace, a folder unsafe to write in (the user's home, say) is refused as one.
+    if (root === (await context.workspace("read").catch(() => undefined))) await context.workspace("write");
+    const target = { root, home, clock, signal, file };
     const { appendNote, checkNotePath, replaceNote } = await import("./write-note.ts");
     checkNotePath(file);
     const text = action === "forget" ? "" : (input.text ?? "");
