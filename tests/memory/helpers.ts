@@ -31,6 +31,7 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     sharedMemory: () => [],
     mayRead: async () => true,
     home,
+    env: () => undefined,
     settings: () => configSchema.parse({ memory }),
     progress: () => {},
   } as unknown as ToolContext;
