@@ -183,6 +183,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (!isAgentId(agentId)) throw new CamelError("unauthorized", `"${agentId}" is not an agent id.`);
         return join(base ?? home, "agents", agentId);
       },
+      env: (name) => env[name],
       sharedMemory: () =>
         settings()
           .memory.shared.filter(({ agents }) =>

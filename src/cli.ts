@@ -20,6 +20,8 @@ Commands
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|info|schema     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
+  memory search|get|add|list|reindex|stats
+                             the memory for people: search WORDS, get FILE[:FROM-TO], add TEXT, list [GLOB]
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
   approvals list|show|approve|deny|pin
                              decide what waits for a person; needs a terminal
@@ -65,6 +67,11 @@ const FLAGS = {
   list: { type: "boolean" },
   "with-schema": { type: "boolean" },
   openai: { type: "boolean" },
+  max: { type: "string" },
+  file: { type: "string" },
+  since: { type: "string" },
+  until: { type: "string" },
+  heading: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
 } as const;
@@ -90,6 +97,11 @@ export interface Flags {
   list?: boolean;
   "with-schema"?: boolean;
   openai?: boolean;
+  max?: string;
+  file?: string;
+  since?: string;
+  until?: string;
+  heading?: string;
 }
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
@@ -111,6 +123,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
+  memory: async () => (await import("./commands/memory.ts")).memory,
   policy: async () => (await import("./commands/policy.ts")).policy,
   insights: async () => (await import("./commands/insights.ts")).insights,
   token: async () => (await import("./commands/token.ts")).token,

@@ -221,6 +221,22 @@ export const configSchema = z.strictObject({
         )
         .default([])
         .describe("Other folders with memory files, searched too, read-only, shown as shared/NAME/…"),
+      embeddings: z
+        .strictObject({
+          baseUrl: z
+            .url({ protocol: /^https?$/ })
+            .describe("Up to and without /embeddings, for example http://127.0.0.1:11434/v1."),
+          model: z.string().min(1),
+          apiKey: z
+            .string()
+            .min(1)
+            .optional()
+            .describe("The key, or better the name of the environment variable that holds it."),
+          dimensions: z.number().int().min(8).max(4096).optional(),
+          timeoutSeconds: seconds.default(2).describe("A search waits no longer for its query's vector."),
+        })
+        .optional()
+        .describe("An OpenAI-compatible endpoint that finds by meaning too. It is sent the memory's text."),
     })
     .prefault({}),
   audit: z

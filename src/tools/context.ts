@@ -40,6 +40,8 @@ export interface ToolContext {
   mayRead(path: string, tools?: readonly string[]): Promise<boolean>;
   /** The state directory (`~/.camelagi`), for stores, locks and journals. */
   home: string;
+  /** A variable of the environment, for a key that the config only names. */
+  env(name: string): string | undefined;
   results: ResultStore;
   /** The settings in force; a changed config counts at the next call. */
   settings(): Config;
