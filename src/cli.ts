@@ -27,6 +27,7 @@ Commands
                              decide what waits for a person; needs a terminal
   insights [FOCUS]           how the tools are doing, and which one is missing
   token create|list|revoke   bearer tokens for \`serve\`
+  cron list|add|run|...      scheduled jobs; cron tick fires what is due, cron install lets the system do it
   install HOST, uninstall    register in Claude Code, VS Code, Codex, ...; --list shows them
   init                       write a config file with every setting explained
   doctor                     check this installation and say what to do about what is wrong
@@ -72,6 +73,14 @@ const FLAGS = {
   since: { type: "string" },
   until: { type: "string" },
   heading: { type: "string" },
+  id: { type: "string" },
+  schedule: { type: "string" },
+  prompt: { type: "string" },
+  tz: { type: "string" },
+  runner: { type: "string" },
+  overlap: { type: "string" },
+  missed: { type: "string" },
+  timeout: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
 } as const;
@@ -102,6 +111,14 @@ export interface Flags {
   since?: string;
   until?: string;
   heading?: string;
+  id?: string;
+  schedule?: string;
+  prompt?: string;
+  tz?: string;
+  runner?: string;
+  overlap?: string;
+  missed?: string;
+  timeout?: string;
 }
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
@@ -127,6 +144,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   policy: async () => (await import("./commands/policy.ts")).policy,
   insights: async () => (await import("./commands/insights.ts")).insights,
   token: async () => (await import("./commands/token.ts")).token,
+  cron: async () => (await import("./commands/cron.ts")).cron,
   install: async () => (await import("./commands/install/install.ts")).install,
   uninstall: async () => (await import("./commands/install/install.ts")).uninstall,
   init: async () => (await import("./commands/init.ts")).init,

@@ -12,7 +12,7 @@ interface SchemaNode {
 const POLICY_KEYS = ["tools", "autonomy", "rules", "scopes", "limits"];
 
 /** Shown where an empty list would tell nothing. */
-const EXAMPLES: Record<string, string> = {
+export const EXAMPLES: Record<string, string> = {
   rules: `- { tool: apply_patch, path: "migrations/**", decision: deny, reason: made by a generator }`,
   scopes: `- { match: { agent: "review-*" }, autonomy: { level: readonly } }`,
 };

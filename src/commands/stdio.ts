@@ -1,8 +1,10 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
+import { systemClock } from "../shared/clock.ts";
 import { VERSION } from "../shared/version.ts";
+import { scheduleLazily } from "../transport/lazy-schedule.ts";
 import { serveOnStdio } from "../transport/stdio.ts";
-import { camelOptions } from "./options.ts";
+import { camelOptions, depthOf } from "./options.ts";
 import { quietConsole } from "./quiet-console.ts";
 import { stopOnSignals } from "./until-stopped.ts";
 
@@ -24,13 +26,16 @@ export async function stdio(context: CommandContext): Promise<number> {
     camel,
     version: VERSION,
     agentId: context.agentId,
+    depth: depthOf(process.env),
     stdin: process.stdin,
     stdout: process.stdout,
     log: context.log,
   });
+  const schedule = scheduleLazily({ camel, clock: systemClock, log: context.log });
   const { stopped, armBackstop } = stopOnSignals(running.stop);
   await Promise.race([running.done, stopped]);
   armBackstop();
+  await schedule.stop();
   process.stdin.destroy();
   return 0;
 }

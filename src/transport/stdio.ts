@@ -14,6 +14,8 @@ export interface StdioOptions {
   camel: Camel;
   version: string;
   agentId: string;
+  /** More than 0 inside a job's run. */
+  depth?: number;
   stdin: Readable;
   stdout: Writable;
   log: Logger;
@@ -35,10 +37,15 @@ export function serveOnStdio(options: StdioOptions): {
       stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
     },
   });
-  const peer = { agentId: options.agentId, transport: "stdio", sessionId } as const;
+  const peer = {
+    agentId: options.agentId,
+    transport: "stdio",
+    sessionId,
+    depth: options.depth ?? 0,
+  } as const;
   const { transport, stop: stopWatching } = withResourceUpdates(
     new StdioServerTransport(guard, stdout),
-    (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client, depth: 0 }, changed),
+    (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client }, changed),
   );
   const handle = serveStdio(
     () => {
