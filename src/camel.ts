@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { defaultConfig } from "./config.ts";
+import { defaultConfig } from "./config-defaults.ts";
 import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
 import { access, judge, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";

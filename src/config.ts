@@ -191,8 +191,6 @@ export type PolicyConfig = Pick<Config, "autonomy" | "rules"> & {
 export type Rule = z.output<typeof ruleSchema>;
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
 
-export const defaultConfig: Config = configSchema.parse({});
-
 export function configJsonSchema(): Record<string, unknown> {
   return { ...z.toJSONSchema(configSchema, { io: "input" }), title: "camel-mcp configuration" };
 }

@@ -3,7 +3,6 @@ import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
 import { createMcpServer } from "../server/mcp.ts";
 import { watchAll } from "../server/watches.ts";
-import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import { createLineGuard } from "./line-guard.ts";
 import { withResourceUpdates } from "./listen.ts";
@@ -26,7 +25,8 @@ export function serveOnStdio(options: StdioOptions): {
   stop: () => Promise<void>;
 } {
   const { camel, log, stdin, stdout } = options;
-  const sessionId = newId("ses");
+  // One a process, and a name for the log rather than a secret: random bytes would load node:crypto at every start.
+  const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
   const servers = new Set<ReturnType<typeof createMcpServer>>();
   const guard = createLineGuard({
     maxBytes: MAX_MESSAGE_BYTES,
