@@ -159,15 +159,19 @@ function decideInLayer(
   const matching = layer.policy.rules
     .map((rule, index) => ({ rule, index }))
     .filter(({ rule }) => matchRule(rule, facts));
-  for (const decision of ["deny", "ask"] as const) {
+  const ruled = (decision: Rule["decision"]): Verdict | undefined => {
     const hit = matching.find(({ rule }) => rule.decision === decision);
-    if (hit !== undefined) return ruleVerdict(layer, hit.rule, hit.index);
-  }
+    return hit === undefined ? undefined : ruleVerdict(layer, hit.rule, hit.index);
+  };
   const autonomy = byAutonomy(layer, facts.effect);
+  // Refusals before questions: a rule that asks must not turn a level's refusal into one.
+  const denied = ruled("deny") ?? (autonomy?.decision === "deny" ? autonomy : undefined);
+  if (denied !== undefined) return denied;
+  const asked = ruled("ask");
+  if (asked !== undefined) return asked;
   // An allow rule answers the question that `supervised` would ask; it never lifts a refusal.
-  const allowed = matching.find(({ rule }) => rule.decision === "allow");
-  if (autonomy?.decision === "ask" && allowed !== undefined)
-    return ruleVerdict(layer, allowed.rule, allowed.index);
+  const allowed = autonomy === undefined ? undefined : ruled("allow");
+  if (allowed !== undefined) return allowed;
   return (
     autonomy ?? {
       decision: "allow",
