@@ -144,8 +144,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   const contextFor = (call: Call): ToolContext => {
+    // Asked for several times in a call; it is one folder for the whole of it.
+    const found: { read?: Promise<string>; write?: Promise<string> } = {};
     const workspace: ToolContext["workspace"] = (wanted) =>
-      resolveWorkspace(hints, call.roots ?? noRoots, wanted);
+      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted));
     return {
       caller: call.caller,
       callId: call.id,
