@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { defaultConfig } from "./config.ts";
+import { defaultConfig } from "./config-defaults.ts";
 import {
   configFingerprint,
   configPaths,
@@ -183,8 +183,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   const contextFor = (call: Call): ToolContext => {
+    // Asked for several times in a call; it is one folder for the whole of it.
+    const found: { read?: Promise<string>; write?: Promise<string> } = {};
     const workspace: ToolContext["workspace"] = (wanted) =>
-      resolveWorkspace(hints, call.roots ?? noRoots, wanted);
+      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted));
     return {
       caller: call.caller,
       callId: call.id,

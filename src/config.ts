@@ -298,8 +298,6 @@ export type Rule = z.output<typeof ruleSchema>;
 export type { ConfigJob, RunnerConfig } from "./config-cron.ts";
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
 
-export const defaultConfig: Config = configSchema.parse({});
-
 export function configJsonSchema(): Record<string, unknown> {
   return { ...z.toJSONSchema(configSchema, { io: "input" }), title: "camel-mcp configuration" };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { configTemplate, EXAMPLES } from "../../src/commands/config-template.ts";
 import { parseConfig } from "../../src/config-load.ts";
-import { defaultConfig } from "../../src/config.ts";
+import { defaultConfig } from "../../src/config-defaults.ts";
 import { runCli, sandbox } from "../harness.ts";
 
 /** What a person gets who takes every # away: settings are `#`, indentation, text; explanations `# text`. */
