@@ -3,22 +3,14 @@
  * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
  * nobody ever runs half a build.
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
 import { finishedDefaults } from "./build-defaults.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
+import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
 import { emitTypes } from "./build-types.mjs";
@@ -37,6 +29,8 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    await bundle(out, modules, workerBundle());
+    dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
 
     emitTypes(root, out);
@@ -46,8 +40,8 @@ export async function buildAll() {
     writeFileSync(join(out, "THIRD_PARTY_NOTICES.txt"), renderNotices(packages));
     writeFileSync(join(out, "sbom.json"), renderSbom(root, manifest, packages));
 
-    const schema = join(root, "docs", "config.schema.json");
-    if (existsSync(schema)) cpSync(schema, join(out, "config.schema.json"));
+    const { configJsonSchema } = await import(pathToFileURL(join(out, "index.js")).href);
+    writeFileSync(join(out, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
     writeFileSync(join(out, STAMP_FILE), stamp);
     swap(out);
   } finally {
@@ -60,6 +54,8 @@ const shared = {
   platform: "node",
   // The published code targets the oldest Node of `engines`; types are checked by tsc, not here.
   transform: { target: "node20.19" },
+  // Its "main" is UMD, whose inner requires no bundler can follow.
+  resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
   onLog(level, log, handler) {
     // A cycle inside a dependency is that dependency's business.
     if (log.code === "CIRCULAR_DEPENDENCY" && log.message.includes("node_modules")) return;
@@ -121,6 +117,20 @@ function libraryBundle(validator) {
       },
     },
     output,
+  };
+}
+
+/**
+ * Entries of worker threads. Bundles of their own: a chunk of the CLI would import the CLI's entry, and a worker that
+ * does runs the whole program once more. They lie in chunks/, beside the lazy chunks that start them.
+ */
+function workerBundle() {
+  return {
+    input: {
+      ...shared,
+      input: { "memory-index-worker": "src/tools/memory/search/index-worker.ts" },
+    },
+    output: { ...output, entryFileNames: "chunks/[name].js" },
   };
 }
 

@@ -2,10 +2,19 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { defaultConfig } from "./config-defaults.ts";
 import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
-import { access, judge, type AccessOptions } from "./pipeline/access.ts";
+import { access, judge, mayReadPath, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
+import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
-import type { Call } from "./pipeline/call.ts";
+import { cache } from "./pipeline/cache.ts";
+import { circuitBreaker } from "./pipeline/circuit-breaker.ts";
+import { createEvents, emitEvents, type CamelEventType, type CamelListener } from "./pipeline/events.ts";
+import { createHookRunner, hooks } from "./pipeline/hooks.ts";
+import { limitsFor } from "./pipeline/limits.ts";
+import { maxExecutions } from "./pipeline/max-executions.ts";
+import { rateLimit } from "./pipeline/rate-limit.ts";
+import { retry } from "./pipeline/retry.ts";
+import type { Call, Middleware } from "./pipeline/call.ts";
 import { FORBIDDEN_PATHS, type Verdict } from "./pipeline/policy.ts";
 import { shapeOutput } from "./pipeline/shape-output.ts";
 import { timeout } from "./pipeline/timeout.ts";
@@ -13,14 +22,18 @@ import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
+import { matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
+import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
+import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
 import { createFileResults } from "./stores/file-results.ts";
+import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { toolsOfTier } from "./tools/index.ts";
-import type { ToolDef } from "./tools/tool.ts";
+import type { ToolDef, ToolLimits } from "./tools/tool.ts";
 
 /** READ FIRST. Everything is made and wired here; nothing below reaches for a global. */
 export interface CamelOptions {
@@ -33,6 +46,7 @@ export interface CamelOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   clock?: Clock;
+  random?: () => number;
   log?: Logger;
   /** Tools besides the built-in ones. */
   tools?: readonly ToolDef[];
@@ -52,6 +66,10 @@ export interface Camel {
   refresh(): Promise<void>;
   /** What policy would say to a call, without running it. */
   explain(call: Call): Promise<Verdict>;
+  /** Requests that wait for a person. */
+  approvals: ApprovalStore;
+  /** What happens to calls; returns how to stop listening. */
+  on<T extends CamelEventType>(type: T, listener: CamelListener<T>): () => void;
   /** Called when the list of tools may have changed; returns how to stop listening. */
   onToolsChanged(listener: () => void): () => void;
   /** Flushes what is pending. */
@@ -62,6 +80,8 @@ export interface Camel {
 const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
 const CONFIG_POLL_MS = 2_000;
+/** Late enough to stay out of the way of the host's first questions. */
+const RECOVERY_DELAY_MS = 500;
 
 export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const env = options.env ?? process.env;
@@ -165,6 +185,14 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (!isAgentId(agentId)) throw new CamelError("unauthorized", `"${agentId}" is not an agent id.`);
         return join(base ?? home, "agents", agentId);
       },
+      sharedMemory: () =>
+        settings()
+          .memory.shared.filter(({ agents }) =>
+            agents.some((agent) => matchesName(agent, call.caller.agentId)),
+          )
+          .map(({ name, root }) => ({ name, root: resolve(cwd, expandHome(root)) })),
+      mayRead: (path, tools = []) =>
+        mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
       callTool: (name, args) =>
         dispatcher.call({
@@ -184,20 +212,67 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home)],
   };
 
+  const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
+  const events = createEvents((error) => log.warn(`a listener failed: ${String(error)}`));
+  for (const type of ["approval_request", "approval_resolved"] as const)
+    events.on(type, ({ type: event, ...facts }) => {
+      auditStore.append({ time: new Date(clock.now()).toISOString(), event, ...facts });
+    });
+  const hookRunner = createHookRunner({
+    directory: join(home, "hooks"),
+    enabled: () => settings().hooks.enabled,
+    timeoutSeconds: () => settings().hooks.timeoutSeconds,
+    clock,
+    log,
+  });
+  const approvals = createFileApprovals({ directory: join(home, "approvals"), clock });
+  const loadApproval = async (): Promise<Middleware> => {
+    const [{ approval }, { createForward }, { addToAllowlist }] = await Promise.all([
+      import("./pipeline/approval.ts"),
+      import("./pipeline/approval-forward.ts"),
+      import("./config-edit.ts"),
+    ]);
+    const keyFile = join(home, "keys", "approvals.key");
+    return approval({
+      store: approvals,
+      clock,
+      events,
+      settings: () => settings().approvals,
+      remember: (entries) => addToAllowlist(paths.user, entries, clock),
+      forward: createForward({ store: approvals, keyFile, settings: () => settings().approvals, log }),
+    });
+  };
+
   const dispatcher = createDispatcher({
     config,
     contextFor,
     tools: () => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])],
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
+      emitEvents(events), // like audit, for listeners of the library
+      hooks(hookRunner), // the user's scripts: may block before, see the result after
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],
     inner: [
-      access({ ...accessOptions }), // before anything that costs or waits
-      timeout({ clock, seconds: () => settings().limits.timeoutSeconds }), // innermost: only the tool's own time counts
+      access(accessOptions), // before anything that costs or waits
+      rateLimit({ clock, limitsOf }), // before a person is bothered
+      maxExecutions({ limitsOf }),
+      approvalGate(loadApproval), // a person's time isn't the tool's
+      cache({ clock, limitsOf }), // after approval: an answer from memory needs leave too
+      retry({ clock, random: options.random ?? Math.random, limitsOf }),
+      circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts
+      timeout({
+        clock,
+        seconds: ({ tool }) => limitsOf(tool).timeoutSeconds ?? settings().limits.timeoutSeconds,
+      }), // innermost: only the tool's own time counts
     ],
   });
+
+  let recovery = Promise.resolve();
+  const recoveryTimer = clock.setTimeout(() => {
+    recovery = finishInterruptedPatches(home, log);
+  }, RECOVERY_DELAY_MS);
 
   return {
     home,
@@ -205,7 +280,9 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     resources: createMemoryResources({ dispatcher, clock, contextFor }),
     config,
     refresh,
-    explain: async (call) => judge(await dispatcher.resolve(call), accessOptions),
+    explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
+    approvals,
+    on: (type, listener) => events.on(type, listener),
     onToolsChanged(listener) {
       listeners.add(listener);
       if (listeners.size === 1) schedulePoll();
@@ -217,6 +294,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     async close() {
       poll?.cancel();
       listeners.clear();
+      recoveryTimer.cancel();
+      await recovery;
       await auditStore.flush();
     },
   };
@@ -225,6 +304,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 /** Everything in the home but `agents/`, where other agents' memories live. */
 function stateFolders(home: string): string[] {
   return [
+    "approvals",
     "audit",
     "results",
     "checkpoints",

@@ -94,11 +94,14 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   const rules = workspace.rules.filter((rule) => rule.decision !== "allow");
   if (rules.length < workspace.rules.length)
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
-  for (const key of ["memory", "audit", "results", "http"] as const) {
+  if (workspace.approvals.allowlist.length > 0)
+    ignore("approvals.allowlist", "only your own config file may let calls pass without asking.");
+  for (const key of ["memory", "audit", "results", "http", "hooks"] as const) {
     if (JSON.stringify(workspace[key]) !== JSON.stringify(defaultConfig[key])) {
       ignore(key, "a workspace file may only hold policy.");
     }
   }
+  if (workspace.limits.tools.length > 0) ignore("limits.tools", "a workspace file may only hold policy.");
   for (const key of ["timeoutSeconds", "outputChars"] as const) {
     if (workspace.limits[key] > user.limits[key] && workspace.limits[key] !== defaultConfig.limits[key]) {
       ignore(
@@ -125,6 +128,7 @@ function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
       tier: TIERS[Math.min(...all.map((one) => TIERS.indexOf(one.tools.tier)))] ?? "core",
     },
     limits: {
+      ...settings.limits,
       timeoutSeconds: Math.min(...all.map((one) => one.limits.timeoutSeconds)),
       outputChars: Math.min(...all.map((one) => one.limits.outputChars)),
     },

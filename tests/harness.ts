@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
@@ -86,6 +87,7 @@ export function call(
 export async function startHttp(
   box: Sandbox,
   options: CamelOptions = {},
+  wrap: (camel: Camel) => Camel = (camel) => camel,
 ): Promise<HttpServer & { camel: Camel }> {
   const camel = await createCamel({
     home: box.home,
@@ -95,7 +97,7 @@ export async function startHttp(
     ...options,
   });
   const server = await serveOnHttp({
-    camel,
+    camel: wrap(camel),
     version: "0.0.0-test",
     agentId: "main",
     host: "127.0.0.1",
@@ -135,7 +137,17 @@ export interface AnyClient {
   close(): Promise<void>;
 }
 
+export interface Asked {
+  message: string;
+  requestedSchema: Record<string, unknown>;
+}
+
 export interface ConnectOptions {
+  /** With it the client declares elicitation. */
+  onAsk?: (
+    asked: Asked,
+    signal: AbortSignal,
+  ) => Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, string | boolean> }>;
   onToolsChanged?: () => void;
   /** Use this running HTTP server, or this script over stdio, instead of the plain product. */
   url?: string;
@@ -147,7 +159,7 @@ export interface ConnectOptions {
 export async function connect(
   kind: ClientKind,
   box: Sandbox,
-  { onToolsChanged, url, token, script }: ConnectOptions = {},
+  { onToolsChanged, onAsk, url, token, script }: ConnectOptions = {},
 ): Promise<AnyClient> {
   const [generation = "", ...rest] = kind.split(" ");
   const over = rest.at(-1);
@@ -158,11 +170,18 @@ export async function connect(
     stderr: "ignore" as const,
   };
   const info = { name: "interop", version: "1.0.0" };
+  const capabilities = onAsk === undefined ? {} : { capabilities: { elicitation: { form: {} } } };
   if (generation === "1.x") {
-    const client = new OldClient(
-      info,
-      onToolsChanged && { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } },
-    );
+    const client = new OldClient(info, {
+      ...capabilities,
+      ...(onToolsChanged === undefined
+        ? {}
+        : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
+    });
+    if (onAsk !== undefined)
+      client.setRequestHandler(ElicitRequestSchema, (request, { signal }) =>
+        onAsk(request.params as unknown as Asked, signal),
+      );
     const transport =
       base === undefined
         ? new OldStdioTransport(command)
@@ -188,11 +207,16 @@ export async function connect(
     };
   }
   const client = new ModernClient(info, {
+    ...capabilities,
     versionNegotiation: { mode: rest[0] === "modern" ? { pin: "2026-07-28" } : "legacy" },
     ...(onToolsChanged === undefined
       ? {}
       : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
   });
+  if (onAsk !== undefined)
+    client.setRequestHandler("elicitation/create", (request, { mcpReq }) =>
+      onAsk(request.params as unknown as Asked, mcpReq.signal),
+    );
   await client.connect(
     base === undefined
       ? new StdioClientTransport(command)
@@ -248,4 +272,15 @@ export function runCli(
     );
     child.stdin?.end(stdin);
   });
+}
+
+/** Whether the process runs; one that is dead but not yet collected by its parent doesn't. */
+export async function isRunning(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return !/\) Z /.test(stat);
 }

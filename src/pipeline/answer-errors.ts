@@ -18,7 +18,7 @@ export function answerErrors(options: { log: Logger }): Middleware<Call> {
   };
 }
 
-function errorResult(error: CamelError): ToolResult {
+export function errorResult(error: CamelError): ToolResult {
   const next =
     error.next ??
     (error.code === "internal"

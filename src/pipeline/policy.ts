@@ -27,6 +27,9 @@ export interface Facts {
   /** Every spelling of each touched path: absolute, real, and relative to the workspace. */
   paths: readonly { spellings: readonly string[]; access: "read" | "write" | "delete" }[];
   commands: readonly string[];
+  urls: readonly string[];
+  /** The tool itself wants a person asked. */
+  needsApproval: boolean;
 }
 
 export interface Verdict {
@@ -163,17 +166,14 @@ function decideInLayer(
     const hit = matching.find(({ rule }) => rule.decision === decision);
     return hit === undefined ? undefined : ruleVerdict(layer, hit.rule, hit.index);
   };
-  const autonomy = byAutonomy(layer, facts.effect);
+  const asked = byAutonomy(layer, facts.effect) ?? byApprovals(layer, facts);
   // Refusals before questions: a rule that asks must not turn a level's refusal into one.
-  const denied = ruled("deny") ?? (autonomy?.decision === "deny" ? autonomy : undefined);
-  if (denied !== undefined) return denied;
-  const asked = ruled("ask");
-  if (asked !== undefined) return asked;
-  // An allow rule answers the question that `supervised` would ask; it never lifts a refusal.
-  const allowed = autonomy === undefined ? undefined : ruled("allow");
-  if (allowed !== undefined) return allowed;
+  const denied = ruled("deny") ?? (asked?.decision === "deny" ? asked : undefined);
+  // An allow rule answers the question that a level or mode would ask; it never lifts a refusal.
+  const decided = denied ?? ruled("ask") ?? (asked === undefined ? undefined : ruled("allow"));
+  if (decided !== undefined) return decided;
   return (
-    autonomy ?? {
+    asked ?? {
       decision: "allow",
       rule: "no rule refuses it",
       source: layer.source,
@@ -226,6 +226,16 @@ function byAutonomy(layer: PolicyLayer, effect: Effect): Verdict | undefined {
         ? `Set autonomy.level to supervised or full in ${layer.source}.`
         : `Set autonomy.level to full, or add an allow rule, in ${layer.source}.`,
   };
+}
+
+function byApprovals(layer: PolicyLayer, facts: Facts): Verdict | undefined {
+  const mode = layer.policy.approvals?.mode ?? "off";
+  const change = `Add an entry to approvals.allowlist, or change approvals.mode in ${layer.source}.`;
+  const ask = (rule: string): Verdict => ({ decision: "ask", rule, source: layer.source, change });
+  if (mode === "always") return ask("approvals.mode is always");
+  if (mode === "smart" && facts.effect !== "read")
+    return ask(`approvals.mode is smart and the call's effect is ${facts.effect}`);
+  return facts.needsApproval ? ask(`${facts.tool} always asks`) : undefined;
 }
 
 function byPath(

@@ -2,13 +2,15 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  isInputRequiredResult,
   type ServerContext,
   type Tool,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { newId } from "../shared/ids.ts";
-import type { Caller } from "../tools/context.ts";
+import type { Caller, Progress } from "../tools/context.ts";
 import type { ToolDef } from "../tools/tool.ts";
+import type { Asking } from "./ask.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { MemoryResources, Refused } from "./resources.ts";
 import { MAX_WATCHED } from "./watches.ts";
@@ -17,6 +19,8 @@ export interface McpOptions {
   version: string;
   dispatcher: Dispatcher;
   resources: MemoryResources;
+  /** One a process: a call may begin on one instance and go on, with its answer, on another. */
+  asking: Asking;
   prefix: () => string | undefined;
   /** Refreshes the config if its files changed; awaited before anything is listed or called. */
   ready: () => Promise<void>;
@@ -66,32 +70,36 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
 
   server.setRequestHandler("tools/call", async (request, context) => {
     await options.ready();
-    const { progressToken } = context.mcpReq._meta ?? {};
+    const { name, arguments: args } = request.params;
+    const caller = callerOf(context);
     // In order and before the result: clients forget the token as soon as the result is there.
     let notified = Promise.resolve();
-    const result = await dispatcher.call({
-      id: newId("call"),
-      name: request.params.name,
-      args: request.params.arguments,
-      caller: callerOf(context),
-      signal: context.mcpReq.signal,
-      roots,
-      ...(progressToken === undefined
-        ? {}
-        : {
-            progress: (update) => {
-              notified = notified
-                .then(() =>
-                  context.mcpReq.notify({
-                    method: "notifications/progress",
-                    params: { progressToken, ...update },
-                  }),
-                )
-                .catch(() => {});
-            },
-          }),
+    const result = await options.asking.run({ name, args, caller }, server, context, async (leg) => {
+      const { ask } = leg;
+      const answer = await dispatcher.call({
+        id: newId("call"),
+        name,
+        args,
+        caller,
+        signal: leg.signal,
+        roots,
+        progress(update) {
+          const now = leg.current();
+          notified = notified.then(() => sendProgress(now, update)).catch(() => {});
+        },
+        ...(ask === undefined
+          ? {}
+          : {
+              ask: async (question, signal) => {
+                await notified;
+                return ask(question, signal);
+              },
+            }),
+      });
+      await notified;
+      return answer;
     });
-    await notified;
+    if (isInputRequiredResult(result)) return result;
     return {
       content: [{ type: "text", text: result.text }],
       ...(result.structured === undefined ? {} : { structuredContent: result.structured }),
@@ -154,6 +162,12 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   };
   options.extend?.(server);
   return server;
+}
+
+async function sendProgress(context: ServerContext | undefined, update: Progress): Promise<void> {
+  const { progressToken } = context?.mcpReq._meta ?? {};
+  if (context === undefined || progressToken === undefined) return;
+  await context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, ...update } });
 }
 
 function clientName(server: Server, context: ServerContext): string {

@@ -17,7 +17,7 @@ export interface DurableOptions {
  */
 export async function replaceFile(
   path: string,
-  data: string | Uint8Array,
+  data: string | Uint8Array | readonly Uint8Array[],
   { mode = 0o600, fs = nodeFs }: DurableOptions = {},
 ): Promise<void> {
   const directory = dirname(path);
@@ -26,7 +26,8 @@ export async function replaceFile(
   try {
     const handle = await fs.open(temporary, "wx", mode);
     try {
-      await handle.writeFile(data);
+      for (const part of typeof data === "string" || data instanceof Uint8Array ? [data] : data)
+        await handle.writeFile(part);
       await handle.sync();
     } finally {
       await handle.close();

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { lstat, open, realpath, type FileHandle } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { CamelError } from "./errors.ts";
 
@@ -13,6 +14,11 @@ export function isInside(root: string, path: string): boolean {
 export function displayPath(root: string, path: string): string {
   const rest = relative(root, path);
   return sep === "/" ? rest : rest.replaceAll(sep, "/");
+}
+
+/** `~` and `~/…` as the user's own folder. */
+export function expandHome(path: string): string {
+  return path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path;
 }
 
 export interface ContainOptions {

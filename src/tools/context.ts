@@ -34,6 +34,10 @@ export interface ToolContext {
   workspace(access: "read" | "write"): Promise<string>;
   /** Absolute path of the folder that holds the caller's MEMORY.md and memory/. */
   memoryRoot(): Promise<string>;
+  /** Other folders with memory files that the config grants the caller, read-only. */
+  sharedMemory(): readonly { name: string; root: string }[];
+  /** Whether policy lets the caller read the file at this absolute path, with the tool called now and with `tools`. */
+  mayRead(path: string, tools?: readonly string[]): Promise<boolean>;
   /** The state directory (`~/.camelagi`), for stores, locks and journals. */
   home: string;
   results: ResultStore;

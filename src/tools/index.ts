@@ -1,5 +1,7 @@
 import { getToolResponse } from "./get-tool-response.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
+import { insightsReport } from "./insights/insights-report.ts";
+import { manageTodoList } from "./manage-todo-list.ts";
 import { memoryGet } from "./memory/memory-get.ts";
 import { memorySearch } from "./memory/memory-search.ts";
 import { memoryWrite } from "./memory/memory-write.ts";
@@ -12,6 +14,8 @@ export const builtinTools: readonly ToolDef[] = [
   memoryGet,
   memoryWrite,
   getToolResponse,
+  manageTodoList,
+  insightsReport,
 ];
 
 const TIERS: readonly Tier[] = ["core", "extended", "full"];

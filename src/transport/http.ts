@@ -14,7 +14,9 @@ import {
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
 import { watchAll } from "../server/watches.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -71,12 +73,14 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const validHost = hostHeaderValidation(hostNames);
   const validOrigin = originValidation([...LOOPBACK, ...settings().allowedOrigins]);
 
+  const asking = createAsking({ clock });
   const newServer = (peer: Peer, onClose: () => void = () => {}): Server =>
     createMcpServer(
       {
         version: options.version,
         dispatcher: camel.dispatcher,
         resources: camel.resources,
+        asking,
         prefix: () => camel.config().settings.tools.prefix,
         ready: () => camel.refresh(),
         onClose,
@@ -93,11 +97,16 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
 
   // 2026-07-28: one instance a request. Everything older has sessions, below.
   const newModern = (): McpHttpHandler =>
-    createMcpHandler((context) => newServer(peerOf("http", newId("ses"), tokenOf(context.authInfo))), {
-      legacy: "reject",
-      maxRequestBodySize: settings().maxBodyBytes,
-      onerror: (error) => log.debug(`http: ${error.message}`),
-    });
+    // No sessions there: what is kept for one (limits, approvals) is kept for the token while the server lives.
+    createMcpHandler(
+      ({ authInfo }) =>
+        newServer(peerOf("http", `ses_${tokenOf(authInfo)?.id ?? "local"}`, tokenOf(authInfo))),
+      {
+        legacy: "reject",
+        maxRequestBodySize: settings().maxBodyBytes,
+        onerror: (error) => log.debug(`http: ${error.message}`),
+      },
+    );
   const modern = newModern();
   const modernNode = toNodeHandler(modern, { maxRequestBodySize: settings().maxBodyBytes });
 
@@ -227,7 +236,15 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (!validHost(req, res) || !validOrigin(req, res)) return;
     const url = new URL(req.url ?? "/", "http://localhost");
-    if (url.pathname === "/healthz") return json(res, 200, { status: "ok", version: options.version });
+    if (url.pathname === "/healthz")
+      return json(res, 200, { status: "ok", name: "camel-mcp", version: options.version });
+    if (url.pathname.startsWith("/approvals/")) {
+      const { serveApprovalPage } = await import("./approval-page.ts");
+      return serveApprovalPage(req, res, url, {
+        store: camel.approvals,
+        keyFile: join(camel.home, "keys", "approvals.key"),
+      });
+    }
     const known = ["/mcp", "/sse", "/messages"].includes(url.pathname);
     if (!known) return json(res, 404, { error: "Not found. MCP is at /mcp (or /sse for older hosts)." });
 
@@ -308,6 +325,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       sweeping.cancel();
       stopListening();
       for (const id of sessions.keys()) drop(id);
+      asking.close();
       await Promise.all([modern, ...streams].map((handler) => handler.close()));
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       http.closeIdleConnections();

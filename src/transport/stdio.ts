@@ -1,7 +1,9 @@
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer } from "../server/mcp.ts";
+import { systemClock } from "../shared/clock.ts";
 import { watchAll } from "../server/watches.ts";
 import type { Logger } from "../shared/log.ts";
 import { createLineGuard } from "./line-guard.ts";
@@ -27,6 +29,7 @@ export function serveOnStdio(options: StdioOptions): {
   const { camel, log, stdin, stdout } = options;
   // One a process, and a name for the log rather than a secret: random bytes would load node:crypto at every start.
   const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
+  const asking = createAsking({ clock: systemClock });
   const servers = new Set<ReturnType<typeof createMcpServer>>();
   const guard = createLineGuard({
     maxBytes: MAX_MESSAGE_BYTES,
@@ -47,6 +50,7 @@ export function serveOnStdio(options: StdioOptions): {
           version: options.version,
           dispatcher: camel.dispatcher,
           resources: camel.resources,
+          asking,
           prefix: () => camel.config().settings.tools.prefix,
           ready: () => camel.refresh(),
           onClose: () => servers.delete(server),
@@ -79,6 +83,7 @@ export function serveOnStdio(options: StdioOptions): {
     stopListening();
     stopWatching();
     stdin.unpipe(guard);
+    asking.close();
     await handle.close();
     await camel.close();
   };

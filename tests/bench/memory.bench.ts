@@ -35,6 +35,7 @@ async function main(count = Number(process.argv[2] ?? 10_000)): Promise<void> {
   };
   const cold = new MemoryIndex(root, home);
   print("first search, cold", await ask(cold, "w1a w2b"));
+  await cold.settled();
   cold.close();
   const index = new MemoryIndex(root, home);
   print("first search, saved", await ask(index, "w1a w2b"));

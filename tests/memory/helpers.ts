@@ -27,6 +27,8 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     clock: { ...systemClock, now: () => new Date(2026, 2, 9, 23, 30).getTime() },
     log: silentLogger,
     memoryRoot: async () => root,
+    sharedMemory: () => [],
+    mayRead: async () => true,
     home,
     settings: () => configSchema.parse({ memory }),
     progress: () => {},

@@ -45,12 +45,14 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
     await disk.writeNew(paths.blobs, blobs, 0o600);
     for (const directory of journal.directories) await disk.mkdir(directory);
     await stage(files, journal, options);
+    // The names of backups and new files must be on disk before the first old name goes.
+    const parents = new Set(journal.entries.map((entry) => dirname(entry.path)));
+    for (const directory of journal.directories) parents.add(dirname(directory));
+    await eachLimited([...parents, paths.directory], (parent) => disk.syncDirectory(parent));
     const stamps = await compare(files, journal);
     if (options.signal?.aborted === true) throw new CamelError("cancelled", "The call was cancelled.");
     await swap(files, journal, options);
     await checkBackups(journal, stamps);
-    const parents = new Set(journal.entries.map((entry) => dirname(entry.path)));
-    for (const directory of journal.directories) parents.add(dirname(directory));
     await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
     await disk.rename(paths.open, paths.done);
   } catch (error) {

@@ -6,12 +6,22 @@ import { normalize } from "./tiers.ts";
 
 export interface Hint {
   alreadyAppliedAt?: number;
-  nearest?: { from: number; to: number; line: number; patchLine: number; expected: string; found: string };
+  nearest?: {
+    from: number;
+    to: number;
+    line: number;
+    patchLine: number;
+    expected: string;
+    found: string;
+    /** The file's own lines from the difference on, numbered, blanks visible. */
+    excerpt: string[];
+  };
 }
 
 /** A line that is everywhere says nothing about where the hunk belongs. */
 const MAX_OCCURRENCES = 40;
 const MAX_SCORED_LINES = 20_000;
+const MAX_EXCERPT = 10;
 
 export function hintFor(document: TextDocument, hunk: Hunk): Hint {
   const old = hunk.lines.filter((line) => line.kind !== "+");
@@ -37,8 +47,13 @@ export function hintFor(document: TextDocument, hunk: Hunk): Hint {
     patchLine: differing.patchLine,
     expected: differing.text,
     found: document.lines[start + at] ?? "(end of file)",
+    excerpt: excerptOf(document, start + at, Math.min(MAX_EXCERPT, old.length - at)),
   };
   return hint;
+}
+
+function excerptOf(document: TextDocument, from: number, count: number): string[] {
+  return document.lines.slice(from, from + count).map((line, i) => `${from + i + 1} |${visible(line, 120)}|`);
 }
 
 function nearestStart(lines: readonly string[], old: readonly string[]): number | undefined {
@@ -98,8 +113,8 @@ function wordsOf(line: string): string[] {
 }
 
 /** Blanks made visible, long lines cut. */
-export function visible(line: string): string {
-  const cut = line.length > 160 ? `${line.slice(0, 157)}...` : line;
+export function visible(line: string, longest = 160): string {
+  const cut = line.length > longest ? `${line.slice(0, longest - 3)}...` : line;
   const blanks = cut.replace(/^[ \t]+|[ \t]+$|\u00A0/g, (run) =>
     run
       .replace(/ /g, "·")

@@ -293,7 +293,13 @@ class V4aParser {
   private skipUnifiedHeaders(path: string): void {
     if (this.text().startsWith("--- ") && (this.lines[this.at + 1]?.text.startsWith("+++ ") ?? false)) {
       const after = this.lines[this.at + 2]?.text ?? "";
-      if (!after.startsWith("@@")) return;
+      // Both lines must name this file: "--- x" may be a removed "-- x", a comment in SQL.
+      const names = [this.text(), this.lines[this.at + 1]?.text ?? ""].map((line) => line.slice(4).trim());
+      const isHeader = (name: string): boolean => {
+        const bare = name.split("\t")[0] ?? "";
+        return bare === "/dev/null" || bare === path || bare.slice(2) === path;
+      };
+      if (!after.startsWith("@@") || !names.every(isHeader)) return;
       this.repairs.push({
         kind: "unified_header",
         patchLine: this.at + 1,

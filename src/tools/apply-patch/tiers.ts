@@ -59,23 +59,24 @@ export function reindent(pairs: readonly Pair[], added: readonly string[]): stri
   }
   if ([...map].every(([from, to]) => from === to)) return [...added];
   if (lostPrefix(pairs)) {
-    const known = added.every((line) => line.trim() === "" || !map.has(indentOf(line)));
+    const depths = new Set(map.values());
     const removed = pairs.some((pair) => pair.kind === "-" && pair.patch.trim() !== "");
-    if (
-      removed ||
-      (known && added.every((line) => line.trim() === "" || [...map.values()].includes(indentOf(line))))
-    ) {
-      return [...added];
-    }
+    const fitsFile = added.every((line) => {
+      const own = indentOf(line);
+      return line.trim() === "" || (!map.has(own) && depths.has(own));
+    });
+    if (removed || fitsFile) return [...added];
   }
   const out: string[] = [];
+  const mapped = new Map<string, string | undefined>();
   for (const line of added) {
     if (line.trim() === "") {
       out.push(line);
       continue;
     }
     const from = indentOf(line);
-    const to = mapIndent(map, from);
+    if (!mapped.has(from)) mapped.set(from, mapIndent(map, from));
+    const to = mapped.get(from);
     if (to === undefined) return undefined;
     out.push(to + line.slice(from.length));
   }

@@ -1,6 +1,8 @@
 import { dateFit } from "./dates.ts";
 import type { Query, QueryTerm } from "./query.ts";
-import { POSTING_LABEL, readPostings, type Segment } from "./segment.ts";
+import { POSTING_LABEL } from "./posting-lists.ts";
+import { readPostings, type Segment } from "./segment.ts";
+import type { TermHash } from "./term-hash.ts";
 import { UNIT_NAME } from "./units.ts";
 
 /** Few, and each does something one can name; see docs/memory.md. */
@@ -23,19 +25,22 @@ export interface RankTuning {
   back: number;
   /** A word of much the same meaning, relative to the word itself. */
   synonym: number;
+  /** A thing of the kind that the word names, relative to the word itself. */
+  thing: number;
 }
 
 const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
   b: 0,
-  spread: [0.7, 0.55, 0.4, 0.3, 0.2, 0.1],
+  spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
   back: 0.6,
-  spreadLimit: 0.2,
+  spreadLimit: 0.1,
   label: 2.5,
   heading: 0.3,
   family: 0.5,
   synonym: 0.3,
-  date: 2.5,
+  thing: 0.4,
+  date: 3,
 };
 
 /** A unit that may be shown, with its score. */
@@ -90,7 +95,8 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
   const scores: Float32Array[] = [];
   const best: Candidate[] = [];
   corpus.segments.forEach((segment, number) => {
-    const score = scoreSegment(segment, query, idf, average, tuning);
+    const touched = new Uint8Array(segment.files.length);
+    const score = scoreSegment(segment, query, idf, average, tuning, touched);
     scores.push(score);
     for (const excluded of query.excluded) {
       const id = segment.terms.get(excluded.low, excluded.high);
@@ -99,6 +105,7 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     const dated = query.dates.length > 0;
     let floor = 0;
     for (let file = 0; file < segment.files.length; file += 1) {
+      if (touched[file] !== 1) continue;
       const from = segment.fileUnits[file] ?? 0;
       const to = segment.fileUnits[file + 1] ?? from;
       let boost = -1;
@@ -145,10 +152,14 @@ function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: n
       } while (id !== head && ids.length < 64);
     }
   }
-  for (const synonym of term.synonyms) {
-    const id = segment.terms.get(synonym.low, synonym.high);
-    if (id >= 0) ids.push({ id, scale: tuning.synonym });
-  }
+  const add = (others: readonly TermHash[], scale: number): void => {
+    for (const { low, high } of others) {
+      const id = segment.terms.get(low, high);
+      if (id >= 0) ids.push({ id, scale });
+    }
+  };
+  add(term.synonyms, tuning.synonym);
+  add(term.things, tuning.thing);
   return ids;
 }
 
@@ -158,18 +169,27 @@ function scoreSegment(
   idf: number[],
   average: number,
   tuning: RankTuning,
+  touched: Uint8Array,
 ): Float32Array {
-  const count = segment.unitStart.length;
-  const total = new Float32Array(count);
-  const own = new Float32Array(count);
+  const total = new Float32Array(segment.unitStart.length);
+  const own = scratchOf(segment);
   query.terms.forEach((term, at) => {
     const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total);
+    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total, touched);
   });
   return total;
+}
+
+/** All zero between two terms: as long as the segment, so it is made once. */
+const scratches = new WeakMap<Segment, Float32Array>();
+
+function scratchOf(segment: Segment): Float32Array {
+  const known = scratches.get(segment) ?? new Float32Array(segment.unitStart.length);
+  scratches.set(segment, known);
+  return known;
 }
 
 /** Adds to each unit the most that one occurrence of the term, here or nearby, gives it. */
@@ -181,6 +201,7 @@ function addTerm(
   tuning: RankTuning,
   own: Float32Array,
   total: Float32Array,
+  touched: Uint8Array,
 ): void {
   let occurrences = 0;
   for (const { units } of hits) occurrences += units.length;
@@ -197,6 +218,7 @@ function addTerm(
     for (let at = 0; at < units.length; at += 1) {
       const unit = units[at] ?? 0;
       while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
+      touched[file] = 1;
       const mark = marks[at] ?? 1;
       const times = mark & 0x7f;
       const length = segment.unitLength[unit] ?? 1;
@@ -216,6 +238,11 @@ function addTerm(
   }
   // Clears only what was touched: the scratch array is as long as the index.
   for (const { units } of hits) {
-    for (const unit of units) own.fill(0, Math.max(0, unit - reach), unit + reach + 1);
+    let cleared = 0;
+    for (const unit of units) {
+      const to = Math.min(unit + reach + 1, own.length);
+      for (let at = Math.max(cleared, unit - reach); at < to; at += 1) own[at] = 0;
+      cleared = to;
+    }
   }
 }
