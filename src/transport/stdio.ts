@@ -40,7 +40,7 @@ export function serveOnStdio(options: StdioOptions): {
   });
   const peer = { agentId: options.agentId, transport: "stdio", sessionId } as const;
   const { transport, stop: stopWatching } = withResourceUpdates(
-    new StdioServerTransport(guard, stdout),
+    new StdioServerTransport(guard.lines, stdout),
     (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client, depth: 0 }, changed),
   );
   const handle = serveStdio(
@@ -76,13 +76,13 @@ export function serveOnStdio(options: StdioOptions): {
   stdin.once("close", finish);
   stdin.once("error", finish);
   stdout.once("error", finish);
-  stdin.pipe(guard);
+  stdin.on("data", guard.feed);
 
   const stop = async (): Promise<void> => {
     finish();
     stopListening();
     stopWatching();
-    stdin.unpipe(guard);
+    stdin.off("data", guard.feed);
     asking.close();
     await handle.close();
     await camel.close();
