@@ -96,7 +96,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
   if (workspace.approvals.allowlist.length > 0)
     ignore("approvals.allowlist", "only your own config file may let calls pass without asking.");
-  for (const key of ["memory", "audit", "results", "http", "hooks"] as const) {
+  for (const key of ["memory", "audit", "results", "http", "hooks", "cron", "runner"] as const) {
     if (JSON.stringify(workspace[key]) !== JSON.stringify(defaultConfig[key])) {
       ignore(key, "a workspace file may only hold policy.");
     }
@@ -173,6 +173,16 @@ export async function parseConfig(text: string, path: string): Promise<Config> {
   const { exampleMatches } = await import("./pipeline/rules.ts");
   checkRuleExamples(parsed.data, exampleMatches, (key) => positionOf(key, document, lines), path);
   return parsed.data;
+}
+
+/** `file:line` of a key in a config file as it is now; the file alone where the key can't be found. */
+export async function locateInConfig(path: string, key: readonly PropertyKey[]): Promise<string> {
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return path;
+  const { parseDocument, LineCounter } = await import("yaml");
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  return `${path}:${positionOf(key, document, lines).line}`;
 }
 
 function configError(

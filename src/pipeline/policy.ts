@@ -166,12 +166,16 @@ function decideInLayer(
     const hit = matching.find(({ rule }) => rule.decision === decision);
     return hit === undefined ? undefined : ruleVerdict(layer, hit.rule, hit.index);
   };
-  const asked = byAutonomy(layer, facts.effect) ?? byApprovals(layer, facts);
+  const autonomy = byAutonomy(layer, facts.effect);
   // Refusals before questions: a rule that asks must not turn a level's refusal into one.
-  const denied = ruled("deny") ?? (asked?.decision === "deny" ? asked : undefined);
+  const denied = ruled("deny") ?? (autonomy?.decision === "deny" ? autonomy : undefined);
+  if (denied !== undefined) return denied;
+  const asks = ruled("ask");
+  if (asks !== undefined) return asks;
+  const asked = autonomy ?? byApprovals(layer, facts);
   // An allow rule answers the question that a level or mode would ask; it never lifts a refusal.
-  const decided = denied ?? ruled("ask") ?? (asked === undefined ? undefined : ruled("allow"));
-  if (decided !== undefined) return decided;
+  const allowed = asked === undefined ? undefined : ruled("allow");
+  if (allowed !== undefined) return allowed;
   return (
     asked ?? {
       decision: "allow",

@@ -1,4 +1,5 @@
 import { getToolResponse } from "./get-tool-response.ts";
+import { cron } from "./cron/cron.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
 import { insightsReport } from "./insights/insights-report.ts";
 import { manageTodoList } from "./manage-todo-list.ts";
@@ -13,6 +14,7 @@ export const builtinTools: readonly ToolDef[] = [
   memorySearch,
   memoryGet,
   memoryWrite,
+  cron,
   getToolResponse,
   manageTodoList,
   insightsReport,

@@ -1,10 +1,7 @@
-import { Readable } from "node:stream";
+import { Transform, type TransformCallback } from "node:stream";
 
-export interface LineGuard {
-  /** Whole lines that may be messages. */
-  lines: Readable;
-  feed: (chunk: Buffer) => void;
-}
+/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Stands before the SDK's stdio reader, which closes the connection on a line over its buffer. Here such a line
@@ -13,25 +10,22 @@ export interface LineGuard {
 export function createLineGuard(options: {
   maxBytes: number;
   refuse(code: number, message: string): void;
-}): LineGuard {
+}): Transform {
   const NEWLINE = 0x0a;
   let parts: Buffer[] = [];
   let size = 0;
   let skipping = false;
 
-  // Pushed to and never pulled: the SDK's reader flows from its first moment to its last.
-  const lines = new Readable({ read() {} });
-
-  const endLine = (): void => {
+  const endLine = (guard: Transform): void => {
     if (skipping) {
       options.refuse(
         -32_600,
         `The message is longer than ${options.maxBytes} bytes and was dropped. Send less in one message.`,
       );
     } else if (size > 0) {
-      const line = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+      const line = Buffer.concat(parts);
       const first = line.find((byte) => byte > 0x20);
-      if (first === 0x7b || first === 0x5b) lines.push(line);
+      if (first === 0x7b || first === 0x5b) guard.push(line);
       else if (first !== undefined)
         options.refuse(-32_700, "A line on stdin is not JSON. Send one JSON-RPC message a line.");
     }
@@ -40,20 +34,25 @@ export function createLineGuard(options: {
     skipping = false;
   };
 
-  const feed = (chunk: Buffer): void => {
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); start < chunk.length; end = chunk.indexOf(NEWLINE, start)) {
-      const piece = end < 0 ? chunk.subarray(start) : chunk.subarray(start, end + 1);
-      size += piece.length;
-      if (size > options.maxBytes) {
-        skipping = true;
-        parts = [];
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done: TransformCallback) {
+      let start = 0;
+      for (let end = chunk.indexOf(NEWLINE); start < chunk.length; end = chunk.indexOf(NEWLINE, start)) {
+        const piece = end < 0 ? chunk.subarray(start) : chunk.subarray(start, end + 1);
+        size += piece.length;
+        if (size > options.maxBytes) {
+          skipping = true;
+          parts = [];
+        }
+        if (!skipping) parts.push(piece);
+        if (end < 0) break;
+        endLine(this);
+        start = end + 1;
       }
-      if (!skipping) parts.push(piece);
-      if (end < 0) break;
-      endLine();
-      start = end + 1;
-    }
-  };
-  return { lines, feed };
+      done();
+    },
+    flush(done) {
+      done();
+    },
+  });
 }

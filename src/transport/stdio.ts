@@ -6,16 +6,15 @@ import { createMcpServer } from "../server/mcp.ts";
 import { systemClock } from "../shared/clock.ts";
 import { watchAll } from "../server/watches.ts";
 import type { Logger } from "../shared/log.ts";
-import { createLineGuard } from "./line-guard.ts";
+import { MAX_MESSAGE_BYTES, createLineGuard } from "./line-guard.ts";
 import { withResourceUpdates } from "./listen.ts";
-
-/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
-const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 export interface StdioOptions {
   camel: Camel;
   version: string;
   agentId: string;
+  /** More than 0 inside a job's run. */
+  depth?: number;
   stdin: Readable;
   stdout: Writable;
   log: Logger;
@@ -38,10 +37,15 @@ export function serveOnStdio(options: StdioOptions): {
       stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
     },
   });
-  const peer = { agentId: options.agentId, transport: "stdio", sessionId } as const;
+  const peer = {
+    agentId: options.agentId,
+    transport: "stdio",
+    sessionId,
+    depth: options.depth ?? 0,
+  } as const;
   const { transport, stop: stopWatching } = withResourceUpdates(
-    new StdioServerTransport(guard.lines, stdout),
-    (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client, depth: 0 }, changed),
+    new StdioServerTransport(guard, stdout),
+    (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client }, changed),
   );
   const handle = serveStdio(
     () => {
@@ -76,13 +80,13 @@ export function serveOnStdio(options: StdioOptions): {
   stdin.once("close", finish);
   stdin.once("error", finish);
   stdout.once("error", finish);
-  stdin.on("data", guard.feed);
+  stdin.pipe(guard);
 
   const stop = async (): Promise<void> => {
     finish();
     stopListening();
     stopWatching();
-    stdin.off("data", guard.feed);
+    stdin.unpipe(guard);
     asking.close();
     await handle.close();
     await camel.close();
