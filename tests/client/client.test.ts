@@ -116,8 +116,17 @@ describe.each(CASES)("a $era server over $over", ({ era, over }) => {
     await appears(server.marker);
   });
 
-  test("hears of changed tools", async () => {
-    const client = await connectTo(await upstream(era), over);
+  test("hears of changed resources and changed tools", async () => {
+    const server = await upstream(era);
+    const client = await connectTo(server, over);
+    const updated = once();
+    const stop = await client.onResourceUpdated("memory:///MEMORY.md", () => updated.happen());
+    await server.touch(() => client.call("touch"));
+    await updated.happened;
+    await stop();
+    expect(await failure(client.onResourceUpdated("memory:///elsewhere.txt", () => {}))).toMatchObject({
+      code: "rejected",
+    });
     const changed = once();
     client.onToolsChanged(() => changed.happen());
     expect((await client.tools()).map((tool) => tool.name)).toContain("get_tool_response");

@@ -78,6 +78,8 @@ describe.each(CASES)("a $host host and a $era server", ({ host, era }) => {
     await server.start();
     const changed = signalled();
     const client = await bridged(host, server, { onToolsChanged: changed.happen });
+    const updated = signalled();
+    await client.follow("memory:///MEMORY.md", updated.happen);
     const running = signalled();
     const stuck = client.callTool({ name: "stuck" }, { onprogress: running.happen });
     await running.happened;
@@ -90,18 +92,25 @@ describe.each(CASES)("a $host host and a $era server", ({ host, era }) => {
     expect(down.structuredContent).toMatchObject({ error: { code: "unavailable", retryable: true } });
 
     await server.start();
-    // The host hears of it, because the tools may be others now.
+    // The host hears of it, because the tools may be others now, and what it watches may have changed.
     await changed.happened;
+    await updated.happened;
     const back = await client.callTool({ name: "echo", arguments: { text: "back" } });
     expect(back.content[0]?.text).toBe("back");
     expect(await readFile(server.runs, "utf8")).toBe("run\n");
   });
 
-  test("changed tools are heard of", async () => {
+  test("changed tools and changed resources are heard of", async () => {
     const server = await upstream(era);
     await server.start();
     const changed = signalled();
     const client = await bridged(host, server, { onToolsChanged: changed.happen });
+    await expect(client.follow("memory:///elsewhere.txt", () => {})).rejects.toThrow();
+    const updated = signalled();
+    const stop = await client.follow("memory:///MEMORY.md", updated.happen);
+    await server.touch(() => client.callTool({ name: "touch" }));
+    await updated.happened;
+    await stop();
     await client.callTool({ name: "shrink" });
     await changed.happened;
     const { tools } = await client.listTools();
