@@ -25,7 +25,7 @@ export interface Listeners<Args extends unknown[]> {
   tell(...args: Args): void;
 }
 
-export function createListeners<Args extends unknown[]>(): Listeners<Args> {
+function createListeners<Args extends unknown[]>(): Listeners<Args> {
   const all = new Set<(...args: Args) => void>();
   return {
     add(listener) {

@@ -9,7 +9,7 @@ export interface CheckpointBounds {
   maxAgeDays: number;
 }
 
-export const CHECKPOINT_BOUNDS: CheckpointBounds = {
+const CHECKPOINT_BOUNDS: CheckpointBounds = {
   maxCount: 200,
   maxBytes: 512 * 1024 * 1024,
   maxAgeDays: 30,
