@@ -70,7 +70,10 @@ test("the page has examples", () => {
 });
 
 test.skipIf(process.platform === "win32").each(examples)("$title", async ({ code }) => {
-  const box = await sandbox({ "workspace/MEMORY.md": "Tea, not coffee.\n" });
+  const box = await sandbox({
+    "workspace/MEMORY.md": "Tea, not coffee.\n",
+    "home/config.yaml": "rules:\n  - { tool: memory_write, decision: ask }\n",
+  });
   const { env, url } = await surroundings(box);
   const program = code
     .replaceAll('"camel-mcp/client"', JSON.stringify(pathToFileURL(CLIENT).href))
