@@ -351,7 +351,9 @@ test("checkpoints are bounded by number, size and age, and the newest stays", as
   const sandbox = await createSandbox();
   try {
     const folder = join(sandbox.home, "checkpoints");
-    const make = async (id: string, bytes: number, days: number): Promise<void> => {
+    const full = (id: string): string => `20260101T00000000${id}-00000000`;
+    const make = async (short: string, bytes: number, days: number): Promise<void> => {
+      const id = full(short);
       await mkdir(join(folder, id), { recursive: true });
       await writeFile(join(folder, id, "blobs"), Buffer.alloc(bytes));
       await utimes(join(folder, id, "blobs"), 0, NOW / 1000 - days * 86_400);
@@ -360,7 +362,7 @@ test("checkpoints are bounded by number, size and age, and the newest stays", as
     const bounds = { maxCount: 3, maxBytes: 100, maxAgeDays: 30 };
     const prune = async (): Promise<string[]> => {
       await pruneCheckpoints(sandbox.home, NOW, bounds);
-      return (await readdir(folder)).sort();
+      return (await readdir(folder)).sort().map((id) => /0(\d)-00000000$/.exec(id)?.[1] ?? id);
     };
     for (const id of ["1", "2", "3", "4", "5"]) await make(id, 10, 0);
     expect(await prune()).toEqual(["3", "4", "5"]);
@@ -371,10 +373,11 @@ test("checkpoints are bounded by number, size and age, and the newest stays", as
     await make("8", 1, 40);
     await make("9", 1, 35);
     expect(await prune()).toEqual(["9"]);
-    await make("0-unfinished", 1, 40);
+    await make("0", 1, 40);
     await mkdir(join(folder, "open"));
-    await writeFile(join(folder, "open", "0-unfinished.json"), "{}");
-    expect(await prune()).toEqual(["0-unfinished", "9", "open"]);
+    await writeFile(join(folder, "open", `${full("0")}.json`), "{}");
+    await mkdir(join(folder, "memory"));
+    expect(await prune()).toEqual(["0", "9", "memory", "open"]);
   } finally {
     await sandbox.remove();
   }
