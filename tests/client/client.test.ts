@@ -28,7 +28,7 @@ async function connectTo(
   const client = await connectCamel({
     ...(over === "http" ? { url: server.url } : server.command),
     ...options,
-  } as ConnectOptions);
+  });
   onTestFinished(() => client.close());
   return client;
 }

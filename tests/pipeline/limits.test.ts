@@ -168,7 +168,7 @@ describe("retry", () => {
   const impatient = (pauses: number[]): Clock => ({
     ...systemClock,
     setTimeout(run, milliseconds) {
-      if (milliseconds >= 10_000) return { cancel: () => {} };
+      if (milliseconds > 400) return { cancel: () => {} };
       pauses.push(milliseconds);
       setImmediate(run);
       return { cancel: () => {} };
@@ -204,7 +204,7 @@ describe("retry", () => {
     const clock: Clock = {
       ...systemClock,
       setTimeout(_run, milliseconds) {
-        if (milliseconds < 10_000) setImmediate(() => controller.abort());
+        if (milliseconds < 500) setImmediate(() => controller.abort());
         return { cancel: () => {} };
       },
     };
