@@ -4,7 +4,7 @@ import { parseQuery, termsOf } from "../../src/tools/memory/search/query.ts";
 import { DEFAULT_TUNING as T, rank } from "../../src/tools/memory/search/rank.ts";
 import { buildSegment, type SourceFile } from "../../src/tools/memory/search/segment-builder.ts";
 import { GROUP_PREFIX, hashTerm } from "../../src/tools/memory/search/term-hash.ts";
-import { splitUnits, UNIT_NAME } from "../../src/tools/memory/search/units.ts";
+import { splitUnits, UNIT_HEADING, UNIT_NAME } from "../../src/tools/memory/search/units.ts";
 
 const WORDS = [
   "cat",
@@ -33,6 +33,7 @@ const query = fc.array(fc.constantFrom(...WORDS, "Anna", "runs"), { minLength: 1
 interface OracleUnit {
   file: number;
   isName: boolean;
+  isHeading: boolean;
   counts: Map<string, number>;
   labels: Set<string>;
 }
@@ -48,7 +49,13 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
       // A unit that doesn't hold its line's label is spoken by it all the same.
       const terms = allTerms(own).concat(unit.start > unit.labelStart ? allTerms(label) : []);
       for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
-      return { file: number, isName, counts, labels: new Set(allTerms(label)) };
+      return {
+        file: number,
+        isName,
+        isHeading: unit.kind === UNIT_HEADING,
+        counts,
+        labels: new Set(allTerms(label)),
+      };
     }),
   );
   const vocabulary = new Set(units.flatMap(({ counts }) => [...counts.keys()]));
@@ -82,6 +89,10 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
       units.forEach((from, other) => {
         const distance = Math.abs(at - other);
         if (from.file !== unit.file || distance > reach) return;
+        // Back to the heading of its own section; forward up to the next one, but for headings and names.
+        const between = at < other ? units.slice(at + 1, other + 1) : units.slice(other + 1, at + 1);
+        const isTitle = at > other && (from.isHeading || from.isName);
+        if (!isTitle && between.some(({ isHeading }) => isHeading)) return;
         for (const { term, scale } of scales) {
           const times = Math.min(from.counts.get(term) ?? 0, 127);
           if (times === 0) continue;
