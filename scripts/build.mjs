@@ -3,21 +3,14 @@
  * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
  * nobody ever runs half a build.
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
+import { finishedDefaults } from "./build-defaults.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
+import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
 import { emitTypes } from "./build-types.mjs";
@@ -37,6 +30,7 @@ export async function buildAll() {
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
     await bundle(out, modules, workerBundle());
+    dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
 
     emitTypes(root, out);
@@ -46,8 +40,8 @@ export async function buildAll() {
     writeFileSync(join(out, "THIRD_PARTY_NOTICES.txt"), renderNotices(packages));
     writeFileSync(join(out, "sbom.json"), renderSbom(root, manifest, packages));
 
-    const schema = join(root, "docs", "config.schema.json");
-    if (existsSync(schema)) cpSync(schema, join(out, "config.schema.json"));
+    const { configJsonSchema } = await import(pathToFileURL(join(out, "index.js")).href);
+    writeFileSync(join(out, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
     writeFileSync(join(out, STAMP_FILE), stamp);
     swap(out);
   } finally {
@@ -60,6 +54,8 @@ const shared = {
   platform: "node",
   // The published code targets the oldest Node of `engines`; types are checked by tsc, not here.
   transform: { target: "node20.19" },
+  // Its "main" is UMD, whose inner requires no bundler can follow.
+  resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
   onLog(level, log, handler) {
     // A cycle inside a dependency is that dependency's business.
     if (log.code === "CIRCULAR_DEPENDENCY" && log.message.includes("node_modules")) return;
@@ -75,19 +71,27 @@ const output = {
   entryFileNames: "[name].js",
   // Stack traces in bug reports name our own functions.
   keepNames: true,
+  // Whitespace is read at every start too; names stay, for the same bug reports.
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  // One character outside Latin-1 makes V8 keep the whole file at two bytes a character, and it reads comments too.
+  charset: "ascii",
+  comments: false,
 };
 
 /**
  * One file holds all that is needed before the first answer; only what is imported dynamically lies in chunks/.
- * zod is bundled too: outside, its hundred files took a third of the whole start. Not minified, as that gained
- * nothing and stack traces suffer. No compile cache: it needs a second file in front of this one, gained nothing
+ * zod is bundled too: outside, its hundred files took a third of the whole start. No compile cache: it needs a second file in front of this one, gained nothing
  * beyond noise on Node 24, doesn't exist on Node 20, and would trust a folder in the shared temporary directory.
  */
 function cliBundle(validator) {
   const entry = "src/cli.ts";
   const hasShebang = readFileSync(join(root, entry), "utf8").startsWith("#!");
   return {
-    input: { ...shared, input: { cli: entry }, plugins: [lazyValidator(validator), refuseTopLevelAwait()] },
+    input: {
+      ...shared,
+      input: { cli: entry },
+      plugins: [lazyValidator(validator), finishedDefaults(), refuseTopLevelAwait()],
+    },
     output: {
       ...output,
       banner: (chunk) => (chunk.isEntry && !hasShebang ? "#!/usr/bin/env node" : ""),
@@ -107,6 +111,10 @@ function libraryBundle(validator) {
       input: { index: "src/index.ts", client: "src/client/index.ts" },
       external: [/^zod($|\/)/],
       plugins: [lazyValidator(validator)],
+      onLog(level, log, handler) {
+        // Lazy imports are for the CLI's start; what the library offers by name it loads anyway.
+        if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") shared.onLog(level, log, handler);
+      },
     },
     output,
   };

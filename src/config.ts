@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cronSchema, runnerSchema } from "./config-cron.ts";
 
 /**
  * The configuration: one schema gives the types, the defaults, the editor's JSON schema and the checks.
@@ -161,6 +162,8 @@ const hooksSchema = z.strictObject({
 
 export const configSchema = z.strictObject({
   ...policyShape,
+  cron: cronSchema.prefault({}),
+  runner: runnerSchema.prefault({}),
   tools: z
     .strictObject({
       ...toolsSchema.shape,
@@ -292,9 +295,8 @@ export type PolicyConfig = Pick<Config, "autonomy" | "rules"> & {
   approvals?: Pick<Config["approvals"], "mode">;
 };
 export type Rule = z.output<typeof ruleSchema>;
+export type { ConfigJob, RunnerConfig } from "./config-cron.ts";
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
-
-export const defaultConfig: Config = configSchema.parse({});
 
 export function configJsonSchema(): Record<string, unknown> {
   return { ...z.toJSONSchema(configSchema, { io: "input" }), title: "camel-mcp configuration" };

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,7 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
 import { createCamel, type Camel, type CamelOptions } from "../src/camel.ts";
 import type { Call, ToolResult } from "../src/pipeline/call.ts";
@@ -131,6 +132,8 @@ export interface AnyClient {
   ): Promise<{ content: { type: string; text?: string }[]; structuredContent?: unknown; isError?: boolean }>;
   listResources(): Promise<{ resources: { uri: string; name: string }[] }>;
   readResource(uri: string): Promise<{ contents: { text?: string }[] }>;
+  /** Asks to hear of changes of a resource, in the words of the client's era; returns how to stop. */
+  follow(uri: string, changed: () => void): Promise<() => Promise<unknown>>;
   close(): Promise<void>;
 }
 
@@ -148,13 +151,15 @@ export interface ConnectOptions {
   onToolsChanged?: () => void;
   /** Use this running HTTP server, or this script over stdio, instead of the plain product. */
   url?: string;
+  /** Bearer token for HTTP; 2.x clients only. */
+  token?: string;
   script?: readonly string[];
 }
 
 export async function connect(
   kind: ClientKind,
   box: Sandbox,
-  { onToolsChanged, onAsk, url, script }: ConnectOptions = {},
+  { onToolsChanged, onAsk, url, token, script }: ConnectOptions = {},
 ): Promise<AnyClient> {
   const [generation = "", ...rest] = kind.split(" ");
   const over = rest.at(-1);
@@ -191,6 +196,13 @@ export async function connect(
         client.callTool(request, undefined, options) as ReturnType<AnyClient["callTool"]>,
       listResources: () => client.listResources(),
       readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
+      follow: async (uri, changed) => {
+        client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+          if (params.uri === uri) changed();
+        });
+        await client.subscribeResource({ uri });
+        return () => client.unsubscribeResource({ uri });
+      },
       close: () => client.close(),
     };
   }
@@ -208,7 +220,9 @@ export async function connect(
   await client.connect(
     base === undefined
       ? new StdioClientTransport(command)
-      : new StreamableHTTPClientTransport(new URL(`${base}/mcp`)),
+      : new StreamableHTTPClientTransport(new URL(`${base}/mcp`), {
+          requestInit: { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } },
+        }),
   );
   onTestFinished(() => client.close());
   return {
@@ -216,6 +230,19 @@ export async function connect(
     callTool: (request, options) => client.callTool(request, options) as ReturnType<AnyClient["callTool"]>,
     listResources: () => client.listResources(),
     readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
+    follow: async (uri, changed) => {
+      client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+        if (params.uri === uri) changed();
+      });
+      if (rest[0] === "legacy") {
+        await client.subscribeResource({ uri });
+        return () => client.unsubscribeResource({ uri });
+      }
+      const listening = await client.listen({ resourceSubscriptions: [uri] });
+      if (listening.honoredFilter.resourceSubscriptions?.includes(uri) !== true)
+        throw new Error(`${uri} is not followed`);
+      return () => listening.close();
+    },
     close: () => client.close(),
   };
 }
@@ -245,4 +272,15 @@ export function runCli(
     );
     child.stdin?.end(stdin);
   });
+}
+
+/** Whether the process runs; one that is dead but not yet collected by its parent doesn't. */
+export async function isRunning(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return !/\) Z /.test(stat);
 }

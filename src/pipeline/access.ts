@@ -4,6 +4,7 @@ import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
 import type { Caller } from "../tools/context.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
+import type * as Rules from "./rules.ts";
 import { decide, layersFor, type Facts, type Verdict } from "./policy.ts";
 
 export interface AccessOptions {
@@ -21,7 +22,7 @@ export function access(options: AccessOptions): Middleware {
         "denied_by_policy",
         `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
         {
-          next: `Don't try to get round it. Work without this, or tell the user. ${verdict.change}`,
+          next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
           details: { rule: verdict.rule, source: verdict.source },
         },
       );
@@ -32,6 +33,8 @@ export function access(options: AccessOptions): Middleware {
   };
 }
 
+let rules: typeof Rules | undefined;
+
 /** What policy says about a call, without running it. */
 export async function judge(
   call: ResolvedCall,
@@ -40,8 +43,9 @@ export async function judge(
   const loaded = options.config();
   const layers = layersFor(loaded.layers, call.caller);
   const facts = await factsOf(call);
-  // Glob code is loaded by the first call: nothing needs it at start-up.
-  const { matchesPath, ruleMatches } = await import("./rules.ts");
+  // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
+  rules ??= await import("./rules.ts");
+  const { matchesPath, ruleMatches } = rules;
   const verdict = decide(
     layers,
     facts,

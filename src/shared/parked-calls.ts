@@ -33,9 +33,9 @@ export interface RunningCall<Question, Answer, Leg> {
   /** Aborted when the client cancels or leaves a leg, or doesn't come back in time. */
   signal: AbortSignal;
   /** The request that waits for this call now, if one does. */
-  leg(): Leg | undefined;
+  leg: () => Leg | undefined;
   /** Undefined: the client came back without an answer, or too many calls wait already. */
-  ask(question: Question, signal: AbortSignal): Promise<Answer | undefined>;
+  ask: (question: Question, signal: AbortSignal) => Promise<Answer | undefined>;
 }
 
 interface State<Question, Answer, Result, Leg> {

@@ -4,7 +4,13 @@ import {
   originValidation,
   toNodeHandler,
 } from "@modelcontextprotocol/node";
-import { createMcpHandler, isLegacyRequest, type AuthInfo, type Server } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type AuthInfo,
+  type McpHttpHandler,
+  type Server,
+} from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,11 +18,13 @@ import { join } from "node:path";
 import type { Camel } from "../camel.ts";
 import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
+import { watchAll } from "../server/watches.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import type { TokenRecord, TokenStore } from "../stores/tokens.ts";
+import { clientOfListen, parseListen, type Listen } from "./listen.ts";
 
 export interface HttpOptions {
   camel: Camel;
@@ -88,19 +96,48 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   });
 
   // 2026-07-28: one instance a request. Everything older has sessions, below.
-  const modern = createMcpHandler(
+  const newModern = (): McpHttpHandler =>
     // No sessions there: what is kept for one (limits, approvals) is kept for the token while the server lives.
-    (context) => {
-      const token = tokenOf(context.authInfo);
-      return newServer(peerOf("http", `ses_${token?.id ?? "local"}`, token));
-    },
-    {
-      legacy: "reject",
-      maxRequestBodySize: settings().maxBodyBytes,
-      onerror: (error) => log.debug(`http: ${error.message}`),
-    },
-  );
+    createMcpHandler(
+      ({ authInfo }) =>
+        newServer(peerOf("http", `ses_${tokenOf(authInfo)?.id ?? "local"}`, tokenOf(authInfo))),
+      {
+        legacy: "reject",
+        maxRequestBodySize: settings().maxBodyBytes,
+        onerror: (error) => log.debug(`http: ${error.message}`),
+      },
+    );
+  const modern = newModern();
   const modernNode = toNodeHandler(modern, { maxRequestBodySize: settings().maxBodyBytes });
+
+  // A stream of changes has a handler of its own: one agent's MEMORY.md is not another's, though the name is.
+  const streams = new Set<McpHttpHandler>();
+  const listen = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: Listen,
+    token: TokenRecord | undefined,
+  ): Promise<void> => {
+    const handler = newModern();
+    const { notifications } = body.params;
+    const watched = await watchAll(
+      camel.resources,
+      notifications.resourceSubscriptions ?? [],
+      { ...peerOf("http", newId("ses"), token), client: clientOfListen(body), depth: 0 },
+      (uri) => handler.notify.resourceUpdated(uri),
+    );
+    streams.add(handler);
+    const end = (): void => {
+      watched.stop();
+      streams.delete(handler);
+      void handler.close().catch(() => {});
+    };
+    if (res.closed) return end();
+    res.once("close", end);
+    const granted = { ...notifications, resourceSubscriptions: watched.uris };
+    const request = { ...body, params: { ...body.params, notifications: granted } };
+    return toNodeHandler(handler)(req as Parameters<typeof modernNode>[0], res, request);
+  };
 
   const sessions = new Map<string, Session>();
   const evictIdle = (): void => {
@@ -199,7 +236,8 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (!validHost(req, res) || !validOrigin(req, res)) return;
     const url = new URL(req.url ?? "/", "http://localhost");
-    if (url.pathname === "/healthz") return json(res, 200, { status: "ok", version: options.version });
+    if (url.pathname === "/healthz")
+      return json(res, 200, { status: "ok", name: "camel-mcp", version: options.version });
     if (url.pathname.startsWith("/approvals/")) {
       const { serveApprovalPage } = await import("./approval-page.ts");
       return serveApprovalPage(req, res, url, {
@@ -241,6 +279,8 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
     });
     if (await isLegacyRequest(probe, body)) return legacy(req, res, body, token);
     if (token !== undefined) Object.assign(req, { auth: authInfoOf(token) });
+    const listening = parseListen(body);
+    if (listening !== undefined) return listen(req, res, listening, token);
     // Node types an absent method as undefined where the SDK wants it absent; at run time they are the same.
     return modernNode(req as Parameters<typeof modernNode>[0], res, body);
   };
@@ -274,7 +314,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   });
 
   const stopListening = camel.onToolsChanged(() => {
-    modern.notify.toolsChanged();
+    for (const { notify } of streams) notify.toolsChanged();
     for (const { server } of sessions.values()) void server.sendToolListChanged().catch(() => {});
   });
 
@@ -286,7 +326,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       stopListening();
       for (const id of sessions.keys()) drop(id);
       asking.close();
-      await modern.close();
+      await Promise.all([modern, ...streams].map((handler) => handler.close()));
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       http.closeIdleConnections();
       // Streams never end by themselves; answers that are under way get a moment.

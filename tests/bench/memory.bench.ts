@@ -12,7 +12,7 @@ function createRandom(seed: number): () => number {
   return () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 }
 
-export async function main(count = Number(process.argv[2] ?? 10_000)): Promise<void> {
+async function main(count = Number(process.argv[2] ?? 10_000)): Promise<void> {
   const base = await mkdtemp(join(tmpdir(), "camel-bench-"));
   const root = join(base, "root");
   const home = join(base, "home");

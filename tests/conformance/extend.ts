@@ -54,6 +54,11 @@ export function extend(server: Server): void {
     return { ...result, resourceTemplates: [...result.resourceTemplates, fixture] };
   });
 
+  const subscribe = productHandler(server, "resources/subscribe");
+  server.setRequestHandler("resources/subscribe", async (request, context) =>
+    request.params.uri in RESOURCES ? {} : subscribe(request, context),
+  );
+
   const read = productHandler<ReadResourceResult>(server, "resources/read");
   server.setRequestHandler("resources/read", async (request, context) => {
     const { uri } = request.params;

@@ -84,9 +84,12 @@ describe("2026 era, by hand", () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
     onTestFinished(() => client.close());
     const call = async (extra: Record<string, unknown> = {}, args: Record<string, unknown> = {}) =>
-      (await client.callTool({ name: "ask_me", arguments: args, ...extra } as never, {
-        allowInputRequired: true,
-      })) as unknown as {
+      (await client.callTool(
+        { name: "ask_me", arguments: args, ...extra },
+        {
+          allowInputRequired: true,
+        },
+      )) as unknown as {
         resultType?: string;
         requestState?: string;
         isError?: boolean;
