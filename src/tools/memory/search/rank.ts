@@ -31,9 +31,9 @@ export interface RankTuning {
 
 export const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
-  b: 0,
+  b: 0.1,
   spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
-  back: 0.6,
+  back: 0.8,
   spreadLimit: 0.1,
   label: 2.5,
   heading: 0.3,
