@@ -36,6 +36,9 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    await bundle(join(out, "chunks"), modules, sandboxBundle());
+    // The worker looks for the engine beside itself.
+    cpSync(join(root, "node_modules/quickjs-wasi/quickjs.wasm"), join(out, "chunks/quickjs.wasm"));
     chmodSync(join(out, "cli.js"), 0o755);
 
     emitTypes(root, out);
@@ -108,6 +111,14 @@ function libraryBundle(validator) {
       plugins: [lazyValidator(validator)],
     },
     output,
+  };
+}
+
+/** A worker thread is started from a file of its own, so it can't be part of another chunk. */
+function sandboxBundle() {
+  return {
+    input: { ...shared, input: { "js-worker": "src/tools/dynamic/strategies/js-worker.mjs" } },
+    output: { ...output, entryFileNames: "[name].mjs" },
   };
 }
 

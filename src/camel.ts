@@ -19,7 +19,8 @@ import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileResults } from "./stores/file-results.ts";
 import type { ToolContext } from "./tools/context.ts";
-import { toolsOfTier } from "./tools/index.ts";
+import { createDynamicTools } from "./tools/dynamic/registry.ts";
+import { builtinTools, toolsOfTier } from "./tools/index.ts";
 import type { ToolDef } from "./tools/tool.ts";
 
 /** READ FIRST. Everything is made and wired here; nothing below reaches for a global. */
@@ -56,7 +57,8 @@ export interface Camel {
 /** Agents other than this one have a memory of their own. */
 export const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
-const CONFIG_POLL_MS = 2_000;
+/** Short enough that a tool made in one host is in another's list within a second. */
+const POLL_MS = 500;
 
 export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const env = options.env ?? process.env;
@@ -80,6 +82,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const listeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
   const refresh = async (): Promise<void> => {
+    await refreshConfig();
+    await dynamicTools.refresh();
+  };
+  const refreshConfig = async (): Promise<void> => {
     if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
     checkedAt = clock.monotonic();
     const current = await configFingerprint(paths);
@@ -100,7 +106,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       void refresh().finally(() => {
         if (listeners.size > 0) schedulePoll();
       });
-    }, CONFIG_POLL_MS);
+    }, POLL_MS);
   };
 
   const settings = (): LoadedConfig["settings"] => loaded.settings;
@@ -123,6 +129,20 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     flush: () => fileAudit.flush(),
   };
 
+  const builtin = (): ToolDef[] => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])];
+  const dynamicTools = createDynamicTools({
+    home,
+    env,
+    clock,
+    log,
+    settings,
+    builtin: () => [...builtinTools, ...(options.tools ?? [])],
+    workspace: hints.explicit ?? hints.host ?? cwd,
+    onChange: () => {
+      for (const listener of listeners) listener();
+    },
+  });
+
   const contextFor = (call: Call): ToolContext => {
     const workspace: ToolContext["workspace"] = (wanted) =>
       resolveWorkspace(hints, call.roots ?? noRoots, wanted);
@@ -144,25 +164,33 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         return join(base ?? home, "agents", agentId);
       },
       progress: (update) => call.progress?.(update),
-      callTool: (name, args) =>
+      dynamicTools,
+      callTool: (name, args, nested = {}) =>
         dispatcher.call({
           ...call,
           id: newId("call"),
           name,
           args,
-          caller: { ...call.caller, depth: call.caller.depth + 1 },
+          caller: nested.own === true ? call.caller : { ...call.caller, depth: call.caller.depth + 1 },
+          signal: nested.signal ?? call.signal,
+          approved: nested.approved === true,
+          trial: nested.trial,
         }),
       runner: () => Promise.resolve(undefined),
     };
   };
 
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
-  const accessOptions: AccessOptions = { config, forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home)] };
+  const accessOptions: AccessOptions = {
+    config,
+    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
+  };
 
   const dispatcher = createDispatcher({
     config,
     contextFor,
-    tools: () => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])],
+    tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
+    ready: () => dynamicTools.refresh(),
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
@@ -192,6 +220,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     async close() {
       poll?.cancel();
       listeners.clear();
+      await dynamicTools.close();
       await auditStore.flush();
     },
   };
@@ -207,6 +236,11 @@ function stateFolders(home: string): string[] {
     "cron",
     "hooks",
     "keys",
+    "tools",
+    "secrets",
+    "quality",
+    "locks",
+    "passphrase.salt",
     "tokens.json",
     "config.yaml",
   ].map((name) => join(home, name).replaceAll("\\", "/"));

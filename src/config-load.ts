@@ -93,8 +93,8 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   const rules = workspace.rules.filter((rule) => rule.decision !== "allow");
   if (rules.length < workspace.rules.length)
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
-  for (const key of ["memory", "audit", "results", "http"] as const) {
-    if (JSON.stringify(workspace[key]) !== JSON.stringify(defaultConfig[key])) {
+  for (const key of ["memory", "audit", "results", "http", "shell", "urlAccess", "dynamicTools"] as const) {
+    if (widensOrMoves(workspace, key)) {
       ignore(key, "a workspace file may only hold policy.");
     }
   }
@@ -113,6 +113,16 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   };
 }
 
+/** Deny lists and a switch that turns something off only narrow; every other setting of these keys is the user's. */
+function widensOrMoves(workspace: Config, key: keyof Config): boolean {
+  const narrowing: Partial<Config> = {
+    shell: { ...workspace.shell, deniedCommands: [] },
+    urlAccess: { ...workspace.urlAccess, domainBlocklist: [] },
+    dynamicTools: { ...workspace.dynamicTools, enabled: true },
+  };
+  return JSON.stringify(narrowing[key] ?? workspace[key]) !== JSON.stringify(defaultConfig[key]);
+}
+
 const TIERS = ["core", "extended", "full"] as const;
 
 function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
@@ -122,6 +132,15 @@ function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
     tools: {
       ...settings.tools,
       tier: TIERS[Math.min(...all.map((one) => TIERS.indexOf(one.tools.tier)))] ?? "core",
+    },
+    shell: { ...settings.shell, deniedCommands: all.flatMap((one) => one.shell.deniedCommands) },
+    urlAccess: {
+      ...settings.urlAccess,
+      domainBlocklist: all.flatMap((one) => one.urlAccess.domainBlocklist),
+    },
+    dynamicTools: {
+      ...settings.dynamicTools,
+      enabled: all.every((one) => one.dynamicTools.enabled),
     },
     limits: {
       timeoutSeconds: Math.min(...all.map((one) => one.limits.timeoutSeconds)),

@@ -76,5 +76,16 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
     }),
   );
   const commands = (call.touches.commands ?? []).map((command) => command.argv.join(" "));
-  return { tool: call.tool.name, effect: call.effect, paths, commands };
+  const approval =
+    call.touches.approval ??
+    (call.approved === true
+      ? ({ state: "given", why: "approved as a part of the tool that makes this call" } as const)
+      : undefined);
+  return {
+    tool: call.tool.name,
+    effect: call.effect,
+    paths,
+    commands,
+    ...(approval === undefined ? {} : { approval }),
+  };
 }

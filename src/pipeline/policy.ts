@@ -1,7 +1,7 @@
 import type { Config, PolicyConfig, Rule, ScopeMatch } from "../config.ts";
 import { matchesName } from "../shared/glob.ts";
-import type { Caller } from "../tools/context.ts";
-import type { Effect } from "../tools/tool.ts";
+import type { Caller, Identity } from "../tools/context.ts";
+import type { Effect, Touches } from "../tools/tool.ts";
 
 /**
  * One decision for a call: allow, ask or deny, with the rule that made it and how to change it.
@@ -27,6 +27,7 @@ export interface Facts {
   /** Every spelling of each touched path: absolute, real, and relative to the workspace. */
   paths: readonly { spellings: readonly string[]; access: "read" | "write" | "delete" }[];
   commands: readonly string[];
+  approval?: Touches["approval"];
 }
 
 export interface Verdict {
@@ -88,23 +89,21 @@ export const SENSITIVE_FILES: readonly string[] = [
 /** Examples and templates hold no secrets; refusing them would only annoy. */
 const NOT_SENSITIVE: readonly string[] = ["**/.env.example", "**/.env.sample", "**/.env.template"];
 
-/** The layers in force for a caller: each source, then each of its scopes that matches. */
+/** The layers in force for a caller: each source, then each of its scopes that matches the caller or a maker. */
 export function layersFor(
   sources: readonly { source: string; config: Config }[],
-  caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
+  caller: Identity & Pick<Caller, "makers">,
 ): PolicyLayer[] {
+  const everyone = [caller, ...(caller.makers ?? [])];
   return sources.flatMap(({ source, config }) => [
     { source, policy: config },
     ...config.scopes
       .map((scope, index) => ({ source: `${source} (scopes[${index}])`, policy: scope, match: scope.match }))
-      .filter(({ match }) => scopeMatches(match, caller)),
+      .filter(({ match }) => everyone.some((one) => scopeMatches(match, one))),
   ]);
 }
 
-export function scopeMatches(
-  match: ScopeMatch,
-  caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
-): boolean {
+export function scopeMatches(match: ScopeMatch, caller: Identity): boolean {
   if (match.agent !== undefined && !matchesName(match.agent, caller.agentId)) return false;
   if (match.client !== undefined && !matchesName(match.client, caller.client)) return false;
   if (match.token !== undefined && !matchesName(match.token, caller.token ?? "")) return false;
@@ -144,7 +143,26 @@ export function decide(
     if (STRICTNESS[verdict.decision] > STRICTNESS[strictest.decision]) strictest = verdict;
     if (strictest.decision === "deny") return strictest;
   }
-  return strictest;
+  return strictest.decision === "allow" ? (byApproval(layers, facts, matchRule) ?? strictest) : strictest;
+}
+
+/** What a tool says a person must approve: any allow rule of the user's answers it. */
+function byApproval(
+  layers: readonly PolicyLayer[],
+  facts: Facts,
+  matchRule: RuleMatcher,
+): Verdict | undefined {
+  if (facts.approval?.state !== "needed") return undefined;
+  const allowed = layers.some(({ policy }) =>
+    policy.rules.some((rule) => rule.decision === "allow" && matchRule(rule, facts)),
+  );
+  if (allowed) return undefined;
+  return {
+    decision: "ask",
+    rule: facts.approval.why,
+    source: layers[0]?.source ?? "built-in defaults",
+    change: `Add an allow rule for ${facts.tool} in ${layers[0]?.source ?? "the config"}.`,
+  };
 }
 
 function decideInLayer(
@@ -166,6 +184,9 @@ function decideInLayer(
   const autonomy = byAutonomy(layer, facts.effect);
   // An allow rule answers the question that `supervised` would ask; it never lifts a refusal.
   const allowed = matching.find(({ rule }) => rule.decision === "allow");
+  if (autonomy?.decision === "ask" && allowed === undefined && facts.approval?.state === "given") {
+    return { ...autonomy, decision: "allow", rule: facts.approval.why };
+  }
   if (autonomy?.decision === "ask" && allowed !== undefined)
     return ruleVerdict(layer, allowed.rule, allowed.index);
   return (

@@ -1,11 +1,14 @@
 import type { Config } from "../config.ts";
 import type { Runner } from "../runners/runner.ts";
 import type { Clock } from "../shared/clock.ts";
+import type { ErrorCode } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import type { ResultStore } from "../stores/results.ts";
+import type { DynamicTools } from "./dynamic/registry.ts";
+import type { ToolDef } from "./tool.ts";
 
-/** Who calls. Made by the transport, never by the call's own arguments. */
-export interface Caller {
+/** What scopes of the policy match on. */
+export interface Identity {
   agentId: string;
   /** 0 for a host's own call; composite steps, jobs and sandboxed scripts count up. */
   depth: number;
@@ -13,6 +16,12 @@ export interface Caller {
   client: string;
   /** Id of the bearer token, where one was used. */
   token?: string;
+}
+
+/** Who calls. Made by the transport, never by the call's own arguments. */
+export interface Caller extends Identity {
+  /** Who made the tools this call comes through: policy must allow it to each of them as well. */
+  makers?: readonly Identity[];
   transport: "stdio" | "http" | "sse" | "library" | "cli" | "schedule";
   sessionId: string;
 }
@@ -41,13 +50,26 @@ export interface ToolContext {
   settings(): Config;
   progress(update: Progress): void;
   /** Calls another tool through the dispatcher and the whole pipeline, one level deeper, with the caller's rights. */
-  callTool(name: string, args: unknown): Promise<NestedResult>;
+  callTool(name: string, args: unknown, options?: NestedOptions): Promise<NestedResult>;
+  /** The tools that agents made. */
+  dynamicTools: DynamicTools;
   /** What answers prompts, where the config names something. */
   runner(): Promise<Runner | undefined>;
+}
+
+export interface NestedOptions {
+  /** The call is the caller's own, only spelled differently: it stays at the caller's depth. */
+  own?: boolean;
+  /** A person approved that this tool calls that one. */
+  approved?: boolean;
+  signal?: AbortSignal;
+  /** Call this definition instead of the listed tool of that name: one that isn't kept yet. */
+  trial?: ToolDef;
 }
 
 export interface NestedResult {
   text: string;
   structured?: Record<string, unknown>;
   isError?: boolean;
+  code?: ErrorCode;
 }

@@ -1,4 +1,5 @@
 import { getToolResponse } from "./get-tool-response.ts";
+import { toolCreate } from "./dynamic/tool.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
 import { memoryGet } from "./memory/memory-get.ts";
 import { memorySearch } from "./memory/memory-search.ts";
@@ -12,6 +13,7 @@ export const builtinTools: readonly ToolDef[] = [
   memoryGet,
   memoryWrite,
   getToolResponse,
+  toolCreate,
 ];
 
 const TIERS: readonly Tier[] = ["core", "extended", "full"];

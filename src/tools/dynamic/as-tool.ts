@@ -1,0 +1,143 @@
+import { z } from "zod";
+import { CamelError, toCamelError } from "../../shared/errors.ts";
+import type { ToolContext } from "../context.ts";
+import type { ToolDef, ToolOutput } from "../tool.ts";
+import type { StrategyType } from "./definition.ts";
+import { claimsOf, type Claims } from "./effects.ts";
+import { widening } from "./envelope.ts";
+import { createInputParser } from "./json-schema.ts";
+import type { Engine, Run } from "./strategies/strategy.ts";
+import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
+
+/** What happened to one call, for the tool's quality. */
+export interface Outcome {
+  tool: StoredTool;
+  version: ToolVersion;
+  input: Record<string, unknown>;
+  milliseconds: number;
+  error?: CamelError;
+}
+
+export interface AsToolOptions {
+  env: NodeJS.ProcessEnv;
+  toolOf(name: string): ToolDef | undefined;
+  secret(name: string): Promise<string>;
+  /** May add to the error what would repair the tool. */
+  after(outcome: Outcome, context: ToolContext): Promise<string | undefined>;
+}
+
+/** Each strategy is loaded when a tool that uses it is first called. */
+const ENGINES: Record<StrategyType, () => Promise<Engine>> = {
+  shell: async () => (await import("./strategies/shell.ts")).shell,
+  http: async () => (await import("./strategies/http.ts")).http,
+  llm: async () => (await import("./strategies/llm.ts")).llm,
+  composite: async () => (await import("./strategies/composite.ts")).composite,
+  js: async () => (await import("./strategies/js.ts")).js,
+};
+
+/** The arguments are checked by the tool's own JSON Schema; see `parse`. */
+const anyObject = z.object({});
+
+/** A tool that an agent made, as one like any other. Cheap: a thousand of them are made at once. */
+export function asTool(stored: StoredTool, options: AsToolOptions, version = activeVersion(stored)): ToolDef {
+  const { definition } = version;
+  let claims: Claims | undefined;
+  const claim = (): Claims => (claims ??= claimsOf(definition, options.toolOf));
+  let parser: ((args: unknown) => Record<string, unknown>) | undefined;
+
+  const runOf = (input: Record<string, unknown>, context: ToolContext, signal: AbortSignal): Run => ({
+    definition,
+    version,
+    envelope: version.envelope,
+    input,
+    context,
+    signal,
+    env: options.env,
+    secret: options.secret,
+  });
+
+  return {
+    name: stored.name,
+    title: definition.title ?? stored.name.replaceAll("_", " "),
+    description: definition.description,
+    tier: "core",
+    schema: anyObject,
+    inputSchema: version.inputSchema,
+    parse: (args) => (parser ??= createInputParser(stored.name, version.inputSchema))(args),
+    get effect() {
+      return claim().effect;
+    },
+    get destructive() {
+      return claim().destructive;
+    },
+    get idempotent() {
+      return claim().idempotent;
+    },
+    get openWorld() {
+      return claim().openWorld;
+    },
+    maker: stored.maker,
+
+    async touches(input, context) {
+      const engine = await ENGINES[definition.strategy.type]();
+      const { outside, touches } = await engine.foresee(runOf(input, context, context.signal));
+      const beyond = [...outside, ...widening(stored.approved, version.envelope)];
+      return {
+        ...touches,
+        approval:
+          beyond.length > 0
+            ? { state: "needed", why: `the call goes beyond what was approved: ${beyond.join("; ")}` }
+            : { state: "given", why: "it was approved when the tool was made" },
+      };
+    },
+
+    async execute(input, context) {
+      await checkProject(stored, context);
+      const engine = await ENGINES[definition.strategy.type]();
+      const controller = new AbortController();
+      const timer = context.clock.setTimeout(() => {
+        controller.abort(
+          new CamelError(
+            "timeout",
+            `${stored.name} took longer than ${definition.timeout_seconds} s and was stopped.`,
+            { next: "Ask for less in one call, or update the tool with a larger timeout_seconds." },
+          ),
+        );
+      }, definition.timeout_seconds * 1000);
+      const onAbort = (): void => controller.abort(context.signal.reason);
+      context.signal.addEventListener("abort", onAbort, { once: true });
+      const started = context.clock.monotonic();
+      const outcome = (): Outcome => ({
+        tool: stored,
+        version,
+        input,
+        milliseconds: context.clock.monotonic() - started,
+      });
+      try {
+        const output: ToolOutput = await engine.execute(runOf(input, context, controller.signal));
+        await options.after(outcome(), context);
+        return output;
+      } catch (thrown) {
+        const error = toCamelError(thrown);
+        const advice =
+          error.code === "cancelled" ? undefined : await options.after({ ...outcome(), error }, context);
+        if (advice === undefined) throw error;
+        throw new CamelError(error.code, error.message, {
+          next: `${error.next ?? ""}\n${advice}`.trim(),
+          ...(error.details === undefined ? {} : { details: error.details }),
+          cause: error,
+        });
+      } finally {
+        timer.cancel();
+        context.signal.removeEventListener("abort", onAbort);
+      }
+    },
+  };
+}
+
+async function checkProject(stored: StoredTool, context: ToolContext): Promise<void> {
+  if (stored.project === undefined || stored.project === (await context.workspace("read"))) return;
+  throw new CamelError("unknown_tool", `"${stored.name}" belongs to another project.`, {
+    next: "Make it again with scope: global to use it everywhere.",
+  });
+}

@@ -1,0 +1,168 @@
+import { CamelError } from "../../shared/errors.ts";
+import { createSealedFolder, type Refused } from "../../stores/sealed-folder.ts";
+import { createSecrets } from "../../stores/secrets.ts";
+import type { Caller, ToolContext } from "../context.ts";
+import type { ToolDef } from "../tool.ts";
+import { asTool, type AsToolOptions } from "./as-tool.ts";
+import type { World } from "./check-definition.ts";
+import { TOOLS_FOLDER, type DynamicToolsOptions } from "./registry.ts";
+import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
+
+/** The stored tools and those of the sessions of this process, and how each becomes a tool. */
+export interface Library {
+  /** Reads what changed on disk; true where the list of tools did. */
+  load(): Promise<boolean>;
+  visible(caller: Caller): readonly ToolDef[];
+  find(name: string, caller: Caller): StoredTool | undefined;
+  all(caller: Caller): StoredTool[];
+  /** Files that couldn't be opened, and why. */
+  refused(): readonly Refused[];
+  /** Reads, changes and writes a tool; undefined removes it. Other processes wait meanwhile. */
+  change(
+    name: string,
+    work: (current: StoredTool | undefined) => StoredTool | undefined,
+  ): Promise<StoredTool | undefined>;
+  /** Keeps a tool for the caller's session only. */
+  keepForSession(tool: StoredTool, caller: Caller): void;
+  removeFromSession(name: string, caller: Caller): boolean;
+  /** The tool as it would be, without keeping it. */
+  onTrial(stored: StoredTool, version: ToolVersion): ToolDef;
+  world(context: ToolContext): Promise<World>;
+  close(): Promise<void>;
+}
+
+interface Entry {
+  stored: StoredTool;
+  tool: ToolDef;
+}
+
+export function createLibrary(options: DynamicToolsOptions): Library {
+  const keyring = {
+    home: options.home,
+    env: options.env,
+    keychain: options.settings().dynamicTools.keychain,
+    clock: options.clock,
+  };
+  const store = createSealedFolder<StoredTool>({ ...keyring, folder: TOOLS_FOLDER, kind: "tool" });
+  const secrets = createSecrets(keyring);
+  let entries = new Map<string, Entry>();
+  let refused: readonly Refused[] = [];
+  const sessions = new Map<string, Map<string, Entry>>();
+  const workspaces = new Map<string, string>();
+
+  const toolOf = (name: string): ToolDef | undefined =>
+    options.builtin().find((tool) => tool.name === name) ?? entries.get(name)?.tool;
+  const asToolOptions: AsToolOptions = {
+    env: options.env,
+    toolOf,
+    secret: (name) => secrets.get(name),
+    after: () => Promise.resolve(undefined),
+  };
+
+  const load = async (): Promise<boolean> => {
+    const found = await store.load();
+    const before = entries;
+    const next = new Map<string, Entry>();
+    const changed = new Set<string>();
+    for (const [name, stored] of found.items) {
+      const known = before.get(name);
+      if (known?.stored !== stored) changed.add(name);
+      next.set(name, known?.stored === stored ? known : { stored, tool: asTool(stored, asToolOptions) });
+    }
+    const gone = [...before.keys()].filter((name) => !next.has(name));
+    if (changed.size > 0 || gone.length > 0) {
+      // What a tool may claim follows from the tools it calls, so those that call others are made anew.
+      for (const [name, { stored }] of next)
+        if (!changed.has(name) && callsOf(stored).length > 0)
+          next.set(name, { stored, tool: asTool(stored, asToolOptions) });
+    }
+    for (const one of found.refused) {
+      if (!refused.some((known) => known.file === one.file))
+        options.log.warn(`the tool "${one.name}" can't be used: ${one.why}. The file is kept as ${one.file}`);
+    }
+    entries = next;
+    refused = found.refused;
+    return changed.size > 0 || gone.length > 0;
+  };
+
+  const inProject = (stored: StoredTool, caller: Caller): boolean =>
+    stored.project === undefined ||
+    stored.project === (workspaces.get(caller.sessionId) ?? options.workspace);
+
+  const entriesFor = (caller: Caller): Entry[] => {
+    const own = sessions.get(caller.sessionId);
+    const shared = [...entries.values()].filter(
+      (entry) => inProject(entry.stored, caller) && own?.has(entry.stored.name) !== true,
+    );
+    return own === undefined ? shared : [...own.values(), ...shared];
+  };
+
+  const find = (name: string, caller: Caller): StoredTool | undefined => {
+    const own = sessions.get(caller.sessionId)?.get(name)?.stored;
+    if (own !== undefined) return own;
+    const shared = entries.get(name)?.stored;
+    return shared !== undefined && inProject(shared, caller) ? shared : undefined;
+  };
+
+  return {
+    load,
+    visible: (caller) => entriesFor(caller).map((entry) => entry.tool),
+    find,
+    all: (caller) => entriesFor(caller).map((entry) => entry.stored),
+    refused: () => refused,
+
+    async change(name, work) {
+      const { maxTools } = options.settings().dynamicTools;
+      const result = await store.change(name, (current, names) => {
+        const next = work(current);
+        if (current === undefined && next !== undefined && names.length >= maxTools) {
+          throw new CamelError(
+            "limit_reached",
+            `There are ${names.length} tools already; ${maxTools} are allowed.`,
+            {
+              next: "Delete tools that nobody uses (tool_create {action: list} shows their use), or raise dynamicTools.maxTools.",
+            },
+          );
+        }
+        return next;
+      });
+      await load();
+      options.onChange();
+      return result;
+    },
+
+    keepForSession(stored, caller) {
+      const own = sessions.get(caller.sessionId) ?? new Map<string, Entry>();
+      own.set(stored.name, { stored, tool: asTool(stored, asToolOptions) });
+      sessions.set(caller.sessionId, own);
+      options.onChange();
+    },
+    removeFromSession(name, caller) {
+      const removed = sessions.get(caller.sessionId)?.delete(name) === true;
+      if (removed) options.onChange();
+      return removed;
+    },
+    onTrial: (stored, version) => asTool(stored, asToolOptions, version),
+
+    async world(context) {
+      const workspace = await context.workspace("read");
+      workspaces.set(context.caller.sessionId, workspace);
+      return {
+        env: options.env,
+        workspace,
+        tool: (name) => context.dynamicTools.known(name, context.caller),
+        callsOf: (name) => {
+          const stored = find(name, context.caller);
+          return stored === undefined ? [] : callsOf(stored);
+        },
+      };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+export function callsOf(stored: StoredTool): readonly string[] {
+  const { strategy } = activeVersion(stored).definition;
+  if (strategy.type === "composite") return strategy.steps.map((step) => step.tool_name);
+  return strategy.type === "js" ? strategy.tools : [];
+}
