@@ -20,7 +20,10 @@ Commands
   tools list|schema NAME     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
+  policy command LINE        say whether a command line would need approval
   token create|list|revoke   bearer tokens for \`serve\`
+  secret set|list|remove     values that tools use as secret://NAME; set reads the value from stdin
+  key status|rotate          the key that tools and secrets are sealed with
   demo                       a short tour against a real server in a throw-away folder
 
 Flags on every command (and their environment names)
@@ -86,6 +89,8 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
   policy: async () => (await import("./commands/policy.ts")).policy,
+  secret: async () => (await import("./commands/secret.ts")).secret,
+  key: async () => (await import("./commands/key.ts")).key,
   token: async () => (await import("./commands/token.ts")).token,
   demo: async () => (await import("./commands/demo.ts")).demo,
 };

@@ -25,7 +25,7 @@ describe("tool_create", () => {
     const run = await call(camel, "tool_create", { action: "run", name: "say_it", input: { input: "x" } });
     expect(run.text).toBe("x\n");
     const list = await call(camel, "tool_create", { action: "list" });
-    expect(list.text).toContain("say_it (shell, global, version 1)");
+    expect(list.text).toContain("say_it (shell, global, version 1, 0 of 2 calls failed)");
   });
 
   test("composite and js", async () => {

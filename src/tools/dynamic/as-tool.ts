@@ -20,10 +20,10 @@ export interface Outcome {
 
 export interface AsToolOptions {
   env: NodeJS.ProcessEnv;
-  toolOf(name: string): ToolDef | undefined;
-  secret(name: string): Promise<string>;
+  toolOf: (name: string) => ToolDef | undefined;
+  secret: (name: string) => Promise<string>;
   /** May add to the error what would repair the tool. */
-  after(outcome: Outcome, context: ToolContext): Promise<string | undefined>;
+  after: (outcome: Outcome, context: ToolContext) => Promise<string | undefined>;
 }
 
 /** Each strategy is loaded when a tool that uses it is first called. */
@@ -45,7 +45,12 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
   const claim = (): Claims => (claims ??= claimsOf(definition, options.toolOf));
   let parser: ((args: unknown) => Record<string, unknown>) | undefined;
 
-  const runOf = (input: Record<string, unknown>, context: ToolContext, signal: AbortSignal): Run => ({
+  const runOf = (
+    input: Record<string, unknown>,
+    context: ToolContext,
+    signal: AbortSignal,
+    used = new Map<string, string>(),
+  ): Run => ({
     definition,
     version,
     envelope: version.envelope,
@@ -53,7 +58,11 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
     context,
     signal,
     env: options.env,
-    secret: options.secret,
+    secret: async (name) => {
+      const value = await options.secret(name);
+      used.set(name, value);
+      return value;
+    },
   });
 
   return {
@@ -106,6 +115,7 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
       }, definition.timeout_seconds * 1000);
       const onAbort = (): void => controller.abort(context.signal.reason);
       context.signal.addEventListener("abort", onAbort, { once: true });
+      const used = new Map<string, string>();
       const started = context.clock.monotonic();
       const outcome = (): Outcome => ({
         tool: stored,
@@ -114,11 +124,14 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
         milliseconds: context.clock.monotonic() - started,
       });
       try {
-        const output: ToolOutput = await engine.execute(runOf(input, context, controller.signal));
-        await options.after(outcome(), context);
-        return output;
+        const output = await engine.execute(runOf(input, context, controller.signal, used));
+        const note = await options.after(outcome(), context);
+        return withoutSecrets(
+          note === undefined ? output : { ...output, text: `${output.text}\n${note}` },
+          used,
+        );
       } catch (thrown) {
-        const error = toCamelError(thrown);
+        const error = errorWithoutSecrets(toCamelError(thrown), used);
         const advice =
           error.code === "cancelled" ? undefined : await options.after({ ...outcome(), error }, context);
         if (advice === undefined) throw error;
@@ -133,6 +146,36 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
       }
     },
   };
+}
+
+/** A host that echoes a request, or a program that prints its environment, must not hand the secret to the model. */
+function withoutSecrets(output: ToolOutput, used: ReadonlyMap<string, string>): ToolOutput {
+  if (used.size === 0) return output;
+  return {
+    text: hide(output.text, used),
+    ...(output.structured === undefined
+      ? {}
+      : { structured: JSON.parse(hide(JSON.stringify(output.structured), used)) as Record<string, unknown> }),
+  };
+}
+
+function errorWithoutSecrets(error: CamelError, used: ReadonlyMap<string, string>): CamelError {
+  if (used.size === 0) return error;
+  return new CamelError(error.code, hide(error.message, used), {
+    ...(error.next === undefined ? {} : { next: error.next }),
+    ...(error.details === undefined
+      ? {}
+      : { details: JSON.parse(hide(JSON.stringify(error.details), used)) as Record<string, unknown> }),
+  });
+}
+
+function hide(text: string, used: ReadonlyMap<string, string>): string {
+  let clean = text;
+  for (const [name, value] of used) {
+    for (const spelling of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)])
+      if (spelling.length >= 4) clean = clean.replaceAll(spelling, `[secret ${name}]`);
+  }
+  return clean;
 }
 
 async function checkProject(stored: StoredTool, context: ToolContext): Promise<void> {

@@ -140,7 +140,7 @@ function shellProblems(
   problems.push(...placeholderProblems(used, schema));
   for (const name of used) {
     const type = propertiesOf(schema)[name]?.["type"];
-    if (type !== undefined && !["string", "number", "integer", "boolean"].includes(String(type)))
+    if (type !== undefined && !SCALARS.includes(type))
       problems.push(
         `{{${name}}} becomes one argument, so its type has to be string, number, integer or boolean`,
       );
@@ -160,6 +160,8 @@ function shellProblems(
   }
   return problems;
 }
+
+const SCALARS: readonly unknown[] = ["string", "number", "integer", "boolean"];
 
 function placeholderProblems(used: readonly string[], schema: Record<string, unknown>): string[] {
   const properties = propertiesOf(schema);

@@ -17,7 +17,7 @@ function without(options: { long?: readonly string[]; short?: string; operands?:
       else if (arg.startsWith("--")) {
         const name = arg.split("=", 1)[0] ?? arg;
         if ((options.long ?? []).some((one) => one.startsWith(name))) return false;
-      } else if ([...(options.short ?? "")].some((letter) => arg.includes(letter))) return false;
+      } else if ((options.short ?? "").split("").some((letter) => arg.includes(letter))) return false;
     }
     return operands <= (options.operands ?? Number.POSITIVE_INFINITY);
   };

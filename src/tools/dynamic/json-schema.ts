@@ -1,4 +1,4 @@
-import { Validator, type Schema } from "@cfworker/json-schema";
+import { Validator } from "@cfworker/json-schema";
 import { CamelError } from "../../shared/errors.ts";
 
 /** Small and self-contained: nothing that is fetched, refers to itself, or is known to make hosts drop a tool. */
@@ -29,7 +29,7 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
         problems.push(`${path}.pattern: only simple patterns, without a repeated group, are accepted`);
       if (key === "patternProperties") problems.push(`${path}: "patternProperties" isn't supported`);
       if (key === "properties" && typeof value === "object" && value !== null) {
-        for (const [name, property] of Object.entries(value)) {
+        for (const [name, property] of Object.entries(value as Record<string, unknown>)) {
           if (!PROPERTY_NAME.test(name) || name === "__proto__")
             problems.push(`${path}.properties: "${name}" isn't a usable parameter name`);
           if (typeof property !== "object" || property === null)
@@ -72,7 +72,7 @@ export function createInputParser(
   schema: Record<string, unknown>,
 ): (args: unknown) => Record<string, unknown> {
   const properties = propertiesOf(schema);
-  const validator = new Validator(schema as Schema, "2020-12", false);
+  const validator = new Validator(schema, "2020-12", false);
   const patterned = JSON.stringify(schema).includes('"pattern"');
   return (args) => {
     const given: unknown = typeof args === "string" && "input" in properties ? { input: args } : (args ?? {});

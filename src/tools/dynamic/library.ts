@@ -1,10 +1,13 @@
+import { realpathSync } from "node:fs";
 import { CamelError } from "../../shared/errors.ts";
 import { createSealedFolder, type Refused } from "../../stores/sealed-folder.ts";
+import { createQuality, type QualityStore } from "../../stores/quality.ts";
 import { createSecrets } from "../../stores/secrets.ts";
 import type { Caller, ToolContext } from "../context.ts";
 import type { ToolDef } from "../tool.ts";
 import { asTool, type AsToolOptions } from "./as-tool.ts";
 import type { World } from "./check-definition.ts";
+import { createEvolution, type Evolution } from "./evolution.ts";
 import { TOOLS_FOLDER, type DynamicToolsOptions } from "./registry.ts";
 import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
 
@@ -28,6 +31,8 @@ export interface Library {
   /** The tool as it would be, without keeping it. */
   onTrial(stored: StoredTool, version: ToolVersion): ToolDef;
   world(context: ToolContext): Promise<World>;
+  evolution: Evolution;
+  quality: QualityStore;
   close(): Promise<void>;
 }
 
@@ -45,10 +50,13 @@ export function createLibrary(options: DynamicToolsOptions): Library {
   };
   const store = createSealedFolder<StoredTool>({ ...keyring, folder: TOOLS_FOLDER, kind: "tool" });
   const secrets = createSecrets(keyring);
+  const quality = createQuality({ ...keyring, log: options.log });
+  const evolution = createEvolution({ quality, change: (name, work) => change(name, work) });
   let entries = new Map<string, Entry>();
   let refused: readonly Refused[] = [];
   const sessions = new Map<string, Map<string, Entry>>();
   const workspaces = new Map<string, string>();
+  const usualWorkspace = realpathOr(options.workspace);
 
   const toolOf = (name: string): ToolDef | undefined =>
     options.builtin().find((tool) => tool.name === name) ?? entries.get(name)?.tool;
@@ -56,7 +64,7 @@ export function createLibrary(options: DynamicToolsOptions): Library {
     env: options.env,
     toolOf,
     secret: (name) => secrets.get(name),
-    after: () => Promise.resolve(undefined),
+    after: (outcome, context) => evolution.after(outcome, context),
   };
 
   const load = async (): Promise<boolean> => {
@@ -86,8 +94,7 @@ export function createLibrary(options: DynamicToolsOptions): Library {
   };
 
   const inProject = (stored: StoredTool, caller: Caller): boolean =>
-    stored.project === undefined ||
-    stored.project === (workspaces.get(caller.sessionId) ?? options.workspace);
+    stored.project === undefined || stored.project === (workspaces.get(caller.sessionId) ?? usualWorkspace);
 
   const entriesFor = (caller: Caller): Entry[] => {
     const own = sessions.get(caller.sessionId);
@@ -104,6 +111,26 @@ export function createLibrary(options: DynamicToolsOptions): Library {
     return shared !== undefined && inProject(shared, caller) ? shared : undefined;
   };
 
+  const change: Library["change"] = async (name, work) => {
+    const { maxTools } = options.settings().dynamicTools;
+    const result = await store.change(name, (current, names) => {
+      const next = work(current);
+      if (current === undefined && next !== undefined && names.length >= maxTools) {
+        throw new CamelError(
+          "limit_reached",
+          `There are ${names.length} tools already; ${maxTools} are allowed.`,
+          {
+            next: "Delete tools that nobody uses (tool_create {action: list} shows their use), or raise dynamicTools.maxTools.",
+          },
+        );
+      }
+      return next;
+    });
+    await load();
+    options.onChange();
+    return result;
+  };
+
   return {
     load,
     visible: (caller) => entriesFor(caller).map((entry) => entry.tool),
@@ -111,25 +138,9 @@ export function createLibrary(options: DynamicToolsOptions): Library {
     all: (caller) => entriesFor(caller).map((entry) => entry.stored),
     refused: () => refused,
 
-    async change(name, work) {
-      const { maxTools } = options.settings().dynamicTools;
-      const result = await store.change(name, (current, names) => {
-        const next = work(current);
-        if (current === undefined && next !== undefined && names.length >= maxTools) {
-          throw new CamelError(
-            "limit_reached",
-            `There are ${names.length} tools already; ${maxTools} are allowed.`,
-            {
-              next: "Delete tools that nobody uses (tool_create {action: list} shows their use), or raise dynamicTools.maxTools.",
-            },
-          );
-        }
-        return next;
-      });
-      await load();
-      options.onChange();
-      return result;
-    },
+    change,
+    evolution,
+    quality,
 
     keepForSession(stored, caller) {
       const own = sessions.get(caller.sessionId) ?? new Map<string, Entry>();
@@ -142,7 +153,9 @@ export function createLibrary(options: DynamicToolsOptions): Library {
       if (removed) options.onChange();
       return removed;
     },
-    onTrial: (stored, version) => asTool(stored, asToolOptions, version),
+    // A trial says nothing about how the tool does in use.
+    onTrial: (stored, version) =>
+      asTool(stored, { ...asToolOptions, after: () => Promise.resolve(undefined) }, version),
 
     async world(context) {
       const workspace = await context.workspace("read");
@@ -157,8 +170,19 @@ export function createLibrary(options: DynamicToolsOptions): Library {
         },
       };
     },
-    close: () => Promise.resolve(),
+    async close() {
+      await evolution.settled();
+      await quality.flush();
+    },
   };
+}
+
+function realpathOr(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 export function callsOf(stored: StoredTool): readonly string[] {

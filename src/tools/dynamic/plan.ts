@@ -89,11 +89,16 @@ function withName(value: unknown, { action, name, description }: ToolCreateInput
   };
 }
 
-async function planOne(input: ToolCreateInput, definition: Definition, context: ToolContext): Promise<Plan> {
+async function planOne(input: ToolCreateInput, sent: Definition, context: ToolContext): Promise<Plan> {
   const library = await context.dynamicTools.library();
   const world = await library.world(context);
   const { shell } = context.settings();
-  const before = library.find(definition.name, context.caller);
+  const before = library.find(sent.name, context.caller);
+  // A new version has to pass what the old one passed.
+  const definition =
+    before !== undefined && sent.examples.length === 0
+      ? { ...sent, examples: activeVersion(before).definition.examples }
+      : sent;
   checkName(input, definition.name, before, context);
   const checked = await checkDefinition(definition, world);
   for (const tokens of commandTemplates(definition)) {

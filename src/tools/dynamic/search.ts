@@ -27,6 +27,11 @@ const FILLERS = new Set(
   "a an the that which tool using use with to for and or of from in on into is it".split(" "),
 );
 
+/** The words of a wish in one order, so that the same wish in other words of grammar counts as the same. */
+export function significantWords(text: string): string[] {
+  return [...new Set(wordsOf(text))].sort();
+}
+
 /** Words without their commonest endings, so that "files" finds "file". */
 function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])

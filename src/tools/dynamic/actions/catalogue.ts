@@ -2,28 +2,37 @@ import { CamelError } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
 import { card } from "../envelope.ts";
+import type { Library } from "../library.ts";
 import { noSuchTool } from "../plan.ts";
-import { rank } from "../search.ts";
+import { rank, significantWords } from "../search.ts";
 import { activeVersion, type StoredTool, type ToolVersion } from "../stored.ts";
 import type { ToolCreateInput } from "../tool.ts";
 
 export async function listTools(_input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const library = await context.dynamicTools.library();
   const usable = usableBy(context);
-  const tools = library
-    .all(context.caller)
-    .filter((tool) => usable(tool.name))
-    .map((tool) => summary(tool));
+  const tools = await Promise.all(
+    library
+      .all(context.caller)
+      .filter((tool) => usable(tool.name))
+      .map((tool) => summary(tool, library)),
+  );
   const refused = library.refused();
   const lines = tools.map(
-    (tool) => `${tool.name} (${tool.strategy}, ${tool.scope}, version ${tool.version}): ${tool.description}`,
+    (tool) =>
+      `${tool.name} (${tool.strategy}, ${tool.scope}, version ${tool.version}${tool.uses === 0 ? "" : `, ${tool.failures} of ${tool.uses} calls failed`}): ${tool.description}`,
   );
+  const wanted = (await library.quality.gaps()).filter((one) => one.count >= GAP);
   const complaints = refused.map(
     (one) => `Not usable: ${one.name}: ${one.why}. The file is kept as ${one.file}.`,
   );
   return {
-    text: [...(lines.length === 0 ? ["No tools were made yet."] : lines), ...complaints].join("\n"),
-    structured: { action: "list", tools, refused },
+    text: [
+      ...(lines.length === 0 ? ["No tools were made yet."] : lines),
+      ...wanted.map((one) => `Looked for ${one.count} times in vain: ${one.pattern}.`),
+      ...complaints,
+    ].join("\n"),
+    structured: { action: "list", tools, refused, wanted },
   };
 }
 
@@ -33,22 +42,32 @@ function usableBy(context: ToolContext): (name: string) => boolean {
   return (name) => names.has(name);
 }
 
-function summary(tool: StoredTool): {
+interface Summary {
   name: string;
   description: string;
   strategy: string;
   scope: string;
   version: number;
-} {
+  uses: number;
+  failures: number;
+}
+
+async function summary(tool: StoredTool, library: Library): Promise<Summary> {
   const { definition, version } = activeVersion(tool);
+  const { failures, uses } = await library.quality.of(tool.name, version);
   return {
     name: tool.name,
     description: definition.description,
     strategy: definition.strategy.type,
     scope: tool.scope,
     version,
+    uses,
+    failures,
   };
 }
+
+/** So often has the same thing been looked for in vain that a tool for it is missing. */
+const GAP = 3;
 
 export async function searchTools(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const library = await context.dynamicTools.library();
@@ -57,11 +76,20 @@ export async function searchTools(input: ToolCreateInput, context: ToolContext):
   const found = rank(query, library.all(context.caller))
     .filter((one) => usable(one.name))
     .slice(0, 10);
+  if (found.length === 0) {
+    const pattern = significantWords(query).slice(0, 6).join(" ");
+    const times = pattern === "" ? 0 : await library.quality.countGap(pattern);
+    const gap =
+      times < GAP
+        ? ""
+        : ` This was looked for ${times} times in vain: make a tool for it, tool_create {"action": "create", "description": ${JSON.stringify(query.slice(0, 200))}}.`;
+    return {
+      text: `No tool matches "${query.slice(0, 100)}".${gap}`,
+      structured: { action: "search", tools: [], timesWanted: times, gap: times >= GAP },
+    };
+  }
   return {
-    text:
-      found.length === 0
-        ? `No tool matches "${query.slice(0, 100)}".`
-        : found.map((one) => `${one.name}: ${one.description}`).join("\n"),
+    text: found.map((one) => `${one.name}: ${one.description}`).join("\n"),
     structured: { action: "search", tools: found.map(({ description, name }) => ({ name, description })) },
   };
 }
@@ -85,9 +113,11 @@ function versionOf(stored: StoredTool, wanted: number | null | undefined): ToolV
 export async function showTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const stored = await found(input, context);
   const version = versionOf(stored, input.version);
+  const record = await (await context.dynamicTools.library()).evolution.report(stored, version);
   const text = [
     card(version.definition, version.envelope),
     `Version ${version.version} of ${stored.versions.length}, made ${version.created} by ${stored.maker.agentId}.`,
+    ...record.lines,
     ...stored.notes,
     JSON.stringify(version.definition, null, 2),
   ].join("\n");
@@ -99,6 +129,8 @@ export async function showTool(input: ToolCreateInput, context: ToolContext): Pr
       version: version.version,
       definition: version.definition,
       envelope: version.envelope,
+      quality: record.quality,
+      advice: record.lines.join("\n"),
       notes: stored.notes,
     },
   };
@@ -161,5 +193,7 @@ export async function removeTool(input: ToolCreateInput, context: ToolContext): 
   const library = await context.dynamicTools.library();
   if (stored.scope === "session") library.removeFromSession(stored.name, context.caller);
   else await library.change(stored.name, () => undefined);
+  // A tool made later under this name starts with a clean record.
+  await library.quality.forget(stored.name);
   return { text: `Deleted "${stored.name}".`, structured: { action: "delete", name: stored.name } };
 }

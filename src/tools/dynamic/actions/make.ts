@@ -75,18 +75,18 @@ export async function proposeVariant(input: ToolCreateInput, context: ToolContex
   const [plan] = await plansFor(input, context);
   if (plan?.before === undefined) throw noSuchTool(input.name ?? "");
   const library = await context.dynamicTools.library();
+  if (!library.evolution.mayEvolve(plan.before.name, context.caller.sessionId)) {
+    throw new CamelError("limit_reached", "A session may evolve a tool once, and five tools in all.", {
+      next: "Use what there is for a while, or change the tool with action update.",
+    });
+  }
   const name = variantName(plan.before.name, (one) => library.find(one, context.caller) !== undefined);
-  const examples = plan.definition.examples.length > 0 ? plan.definition.examples : examplesOf(plan.before);
-  const variant: Plan = { ...plan, definition: { ...plan.definition, name, examples }, before: undefined };
+  const variant: Plan = { ...plan, definition: { ...plan.definition, name }, before: undefined };
   const made = await make(variant, "variant", context);
   return {
     text: `Made the variant "${made.name}" of "${plan.before.name}". Use it in its place for a while; tool_create {"action": "list"} shows which does better.`,
     structured: { action: "propose", name: made.name, of: plan.before.name },
   };
-}
-
-function examplesOf(tool: StoredTool): Plan["definition"]["examples"] {
-  return tool.versions.find((one) => one.version === tool.active)?.definition.examples ?? [];
 }
 
 function variantName(name: string, taken: (name: string) => boolean): string {

@@ -134,21 +134,21 @@ function send(request: HttpRequest, options: HttpOptions): Promise<IncomingMessa
 
 /** One lookup, checked, and the very addresses that were checked go to the socket. One bad address spoils all. */
 function checkedLookup({ policy, resolve = resolveName }: HttpOptions, name: string): LookupFunction {
-  return (hostname, wanted, callback) => {
+  return (hostname, wanted, answer) => {
     resolve(hostname).then(
       (addresses) => {
         try {
           if (addresses.length === 0) throw new CamelError("unavailable", `${hostname} has no address.`);
           for (const { address } of addresses) checkAddress(address, policy, name);
         } catch (error) {
-          callback(toCamelError(error), "");
+          answer(toCamelError(error), "");
           return;
         }
         const [first] = addresses;
-        if (wanted.all === true) callback(null, addresses);
-        else callback(null, first?.address ?? "", first?.family);
+        if (wanted.all === true) answer(null, addresses);
+        else answer(null, first?.address ?? "", first?.family);
       },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), ""),
+      (error: unknown) => answer(error instanceof Error ? error : new Error(String(error)), ""),
     );
   };
 }

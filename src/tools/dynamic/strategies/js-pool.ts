@@ -162,16 +162,6 @@ function drop(thread: Thread): void {
   void thread.worker.terminate();
 }
 
-/** Ends the threads that wait for work. */
-export async function closeSandbox(): Promise<void> {
-  await Promise.all(
-    free.splice(0).map((thread) => {
-      thread.idle?.cancel();
-      return thread.worker.terminate();
-    }),
-  );
-}
-
 function tooSlow(budgetMs: number): CamelError {
   return new CamelError("timeout", `The source computed longer than ${budgetMs / 1000} s and was stopped.`, {
     next: "Let it do less, or update the tool with a larger timeout_seconds.",

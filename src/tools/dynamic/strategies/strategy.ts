@@ -15,7 +15,7 @@ export interface Run {
   signal: AbortSignal;
   env: NodeJS.ProcessEnv;
   /** The value of `secret://name`. */
-  secret(name: string): Promise<string>;
+  secret: (name: string) => Promise<string>;
 }
 
 /** What a call would touch, and what of it lies outside the approved envelope, in words. */
