@@ -15,6 +15,7 @@ export async function tools(context: CommandContext): Promise<number> {
     transport: "cli",
     sessionId: newId("ses"),
   } as const;
+  await camel.refresh();
   const found = camel.dispatcher.list(caller);
   if (action === "list") {
     context.print(

@@ -1,6 +1,7 @@
 import { toCamelError, type ErrorCode } from "../../shared/errors.ts";
 import { percentile95, type Quality, type QualityStore } from "../../stores/quality.ts";
 import type { ToolContext } from "../context.ts";
+import { sessionOf } from "./session.ts";
 import type { Outcome } from "./as-tool.ts";
 import type { StrategyType } from "./definition.ts";
 import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
@@ -26,7 +27,7 @@ export interface Evolution {
     version: ToolVersion,
   ): Promise<{ lines: string[]; quality: Quality & { p95: number } }>;
   /** Whether this session may still evolve the tool; counts it if so. */
-  mayEvolve(tool: string, sessionId: string): boolean;
+  mayEvolve(tool: string, session: string): boolean;
   /** Waits for repairs that are under way. */
   settled(): Promise<void>;
 }
@@ -56,11 +57,11 @@ export function createEvolution(options: EvolutionOptions): Evolution {
   const evolved = new Map<string, Set<string>>();
   const underWay = new Set<Promise<void>>();
 
-  const mayEvolve = (tool: string, sessionId: string): boolean => {
-    const done = evolved.get(sessionId) ?? new Set<string>();
+  const mayEvolve = (tool: string, session: string): boolean => {
+    const done = evolved.get(session) ?? new Set<string>();
     if (done.has(tool) || done.size >= MOST_A_SESSION) return false;
     done.add(tool);
-    evolved.set(sessionId, done);
+    evolved.set(session, done);
     return true;
   };
 
@@ -111,7 +112,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
       const rolledBack = await rollBackIfWorse(outcome, now);
       if (rolledBack !== undefined) return rolledBack;
       const may = (): boolean =>
-        evolve === "auto" && context.caller.depth === 0 && mayEvolve(tool.name, context.caller.sessionId);
+        evolve === "auto" && context.caller.depth === 0 && mayEvolve(tool.name, sessionOf(context.caller));
       if (error !== undefined && isFailing(now)) {
         if (version.generation < MOST_GENERATIONS && may()) inBackground(repair(tool, version, now, context));
         return brief(tool, version, now);

@@ -9,6 +9,7 @@ import { asTool, type AsToolOptions } from "./as-tool.ts";
 import type { World } from "./check-definition.ts";
 import { createEvolution, type Evolution } from "./evolution.ts";
 import { TOOLS_FOLDER, type DynamicToolsOptions } from "./registry.ts";
+import { sessionOf } from "./session.ts";
 import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
 
 /** The stored tools and those of the sessions of this process, and how each becomes a tool. */
@@ -94,10 +95,10 @@ export function createLibrary(options: DynamicToolsOptions): Library {
   };
 
   const inProject = (stored: StoredTool, caller: Caller): boolean =>
-    stored.project === undefined || stored.project === (workspaces.get(caller.sessionId) ?? usualWorkspace);
+    stored.project === undefined || stored.project === (workspaces.get(sessionOf(caller)) ?? usualWorkspace);
 
   const entriesFor = (caller: Caller): Entry[] => {
-    const own = sessions.get(caller.sessionId);
+    const own = sessions.get(sessionOf(caller));
     const shared = [...entries.values()].filter(
       (entry) => inProject(entry.stored, caller) && own?.has(entry.stored.name) !== true,
     );
@@ -105,7 +106,7 @@ export function createLibrary(options: DynamicToolsOptions): Library {
   };
 
   const find = (name: string, caller: Caller): StoredTool | undefined => {
-    const own = sessions.get(caller.sessionId)?.get(name)?.stored;
+    const own = sessions.get(sessionOf(caller))?.get(name)?.stored;
     if (own !== undefined) return own;
     const shared = entries.get(name)?.stored;
     return shared !== undefined && inProject(shared, caller) ? shared : undefined;
@@ -143,13 +144,13 @@ export function createLibrary(options: DynamicToolsOptions): Library {
     quality,
 
     keepForSession(stored, caller) {
-      const own = sessions.get(caller.sessionId) ?? new Map<string, Entry>();
+      const own = sessions.get(sessionOf(caller)) ?? new Map<string, Entry>();
       own.set(stored.name, { stored, tool: asTool(stored, asToolOptions) });
-      sessions.set(caller.sessionId, own);
+      remember(sessions, sessionOf(caller), own);
       options.onChange();
     },
     removeFromSession(name, caller) {
-      const removed = sessions.get(caller.sessionId)?.delete(name) === true;
+      const removed = sessions.get(sessionOf(caller))?.delete(name) === true;
       if (removed) options.onChange();
       return removed;
     },
@@ -159,7 +160,7 @@ export function createLibrary(options: DynamicToolsOptions): Library {
 
     async world(context) {
       const workspace = await context.workspace("read");
-      workspaces.set(context.caller.sessionId, workspace);
+      remember(workspaces, sessionOf(context.caller), workspace);
       return {
         env: options.env,
         workspace,
@@ -175,6 +176,15 @@ export function createLibrary(options: DynamicToolsOptions): Library {
       await quality.flush();
     },
   };
+}
+
+const MOST_SESSIONS = 500;
+
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MOST_SESSIONS && oldest !== undefined) map.delete(oldest);
 }
 
 function realpathOr(path: string): string {

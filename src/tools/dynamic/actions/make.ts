@@ -3,6 +3,7 @@ import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
 import { union } from "../envelope.ts";
 import type { Library } from "../library.ts";
+import { sessionOf } from "../session.ts";
 import { noSuchTool, plansFor, type Plan } from "../plan.ts";
 import { MOST_VERSIONS, type StoredTool, type ToolVersion } from "../stored.ts";
 import type { ToolCreateInput } from "../tool.ts";
@@ -75,7 +76,7 @@ export async function proposeVariant(input: ToolCreateInput, context: ToolContex
   const [plan] = await plansFor(input, context);
   if (plan?.before === undefined) throw noSuchTool(input.name ?? "");
   const library = await context.dynamicTools.library();
-  if (!library.evolution.mayEvolve(plan.before.name, context.caller.sessionId)) {
+  if (!library.evolution.mayEvolve(plan.before.name, sessionOf(context.caller))) {
     throw new CamelError("limit_reached", "A session may evolve a tool once, and five tools in all.", {
       next: "Use what there is for a while, or change the tool with action update.",
     });
