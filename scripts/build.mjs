@@ -3,21 +3,14 @@
  * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
  * nobody ever runs half a build.
  */
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
+import { finishedDefaults } from "./build-defaults.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
+import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
 import { emitTypes } from "./build-types.mjs";
@@ -39,6 +32,8 @@ export async function buildAll() {
     await bundle(join(out, "chunks"), modules, sandboxBundle());
     // The worker looks for the engine beside itself.
     cpSync(join(root, "node_modules/quickjs-wasi/quickjs.wasm"), join(out, "chunks/quickjs.wasm"));
+    await bundle(out, modules, workerBundle());
+    dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
 
     emitTypes(root, out);
@@ -48,8 +43,8 @@ export async function buildAll() {
     writeFileSync(join(out, "THIRD_PARTY_NOTICES.txt"), renderNotices(packages));
     writeFileSync(join(out, "sbom.json"), renderSbom(root, manifest, packages));
 
-    const schema = join(root, "docs", "config.schema.json");
-    if (existsSync(schema)) cpSync(schema, join(out, "config.schema.json"));
+    const { configJsonSchema } = await import(pathToFileURL(join(out, "index.js")).href);
+    writeFileSync(join(out, "config.schema.json"), `${JSON.stringify(configJsonSchema(), null, 2)}\n`);
     writeFileSync(join(out, STAMP_FILE), stamp);
     swap(out);
   } finally {
@@ -62,6 +57,8 @@ const shared = {
   platform: "node",
   // The published code targets the oldest Node of `engines`; types are checked by tsc, not here.
   transform: { target: "node20.19" },
+  // Its "main" is UMD, whose inner requires no bundler can follow.
+  resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
   onLog(level, log, handler) {
     // A cycle inside a dependency is that dependency's business.
     if (log.code === "CIRCULAR_DEPENDENCY" && log.message.includes("node_modules")) return;
@@ -77,19 +74,27 @@ const output = {
   entryFileNames: "[name].js",
   // Stack traces in bug reports name our own functions.
   keepNames: true,
+  // Whitespace is read at every start too; names stay, for the same bug reports.
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  // One character outside Latin-1 makes V8 keep the whole file at two bytes a character, and it reads comments too.
+  charset: "ascii",
+  comments: false,
 };
 
 /**
  * One file holds all that is needed before the first answer; only what is imported dynamically lies in chunks/.
- * zod is bundled too: outside, its hundred files took a third of the whole start. Not minified, as that gained
- * nothing and stack traces suffer. No compile cache: it needs a second file in front of this one, gained nothing
+ * zod is bundled too: outside, its hundred files took a third of the whole start. No compile cache: it needs a second file in front of this one, gained nothing
  * beyond noise on Node 24, doesn't exist on Node 20, and would trust a folder in the shared temporary directory.
  */
 function cliBundle(validator) {
   const entry = "src/cli.ts";
   const hasShebang = readFileSync(join(root, entry), "utf8").startsWith("#!");
   return {
-    input: { ...shared, input: { cli: entry }, plugins: [lazyValidator(validator), refuseTopLevelAwait()] },
+    input: {
+      ...shared,
+      input: { cli: entry },
+      plugins: [lazyValidator(validator), finishedDefaults(), refuseTopLevelAwait()],
+    },
     output: {
       ...output,
       banner: (chunk) => (chunk.isEntry && !hasShebang ? "#!/usr/bin/env node" : ""),
@@ -109,6 +114,10 @@ function libraryBundle(validator) {
       input: { index: "src/index.ts", client: "src/client/index.ts" },
       external: [/^zod($|\/)/],
       plugins: [lazyValidator(validator)],
+      onLog(level, log, handler) {
+        // Lazy imports are for the CLI's start; what the library offers by name it loads anyway.
+        if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") shared.onLog(level, log, handler);
+      },
     },
     output,
   };
@@ -119,6 +128,20 @@ function sandboxBundle() {
   return {
     input: { ...shared, input: { "js-worker": "src/tools/dynamic/strategies/js-worker.mjs" } },
     output: { ...output, entryFileNames: "[name].mjs" },
+  };
+}
+
+/**
+ * Entries of worker threads. Bundles of their own: a chunk of the CLI would import the CLI's entry, and a worker that
+ * does runs the whole program once more. They lie in chunks/, beside the lazy chunks that start them.
+ */
+function workerBundle() {
+  return {
+    input: {
+      ...shared,
+      input: { "memory-index-worker": "src/tools/memory/search/index-worker.ts" },
+    },
+    output: { ...output, entryFileNames: "chunks/[name].js" },
   };
 }
 

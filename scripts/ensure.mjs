@@ -26,7 +26,7 @@ function readJson(path) {
   return JSON.parse(readFileSync(path, "utf8"));
 }
 
-/** True when npm's own record of what it installed agrees with the lock, package by package. */
+/** True when npm's own record of what it installed agrees with the lock, package by package, and they are there. */
 function installed() {
   const record = join(root, "node_modules", ".package-lock.json");
   if (!existsSync(record)) return false;
@@ -37,6 +37,7 @@ function installed() {
     const found = present[path];
     // Optional packages for other platforms are in the lock and never in the record.
     if (found === undefined ? !entry.optional : found.version !== entry.version) return false;
+    if (found !== undefined && !existsSync(join(root, path, "package.json"))) return false;
   }
   return true;
 }
@@ -52,7 +53,7 @@ function built() {
 function install() {
   say("installing dependencies (npm ci)");
   // npm is a .cmd on Windows, which Node starts only through a shell; the arguments are constant.
-  const result = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const result = spawnSync("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",

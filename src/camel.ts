@@ -1,27 +1,52 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
-import { defaultConfig } from "./config.ts";
-import { access, judge, type AccessOptions } from "./pipeline/access.ts";
+import { defaultConfig } from "./config-defaults.ts";
+import {
+  configFingerprint,
+  configPaths,
+  loadConfig,
+  locateInConfig,
+  type LoadedConfig,
+} from "./config-load.ts";
+import { access, judge, mayReadPath, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
+import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
-import type { Call } from "./pipeline/call.ts";
+import { cache } from "./pipeline/cache.ts";
+import { circuitBreaker } from "./pipeline/circuit-breaker.ts";
+import { createEvents, emitEvents, type CamelEventType, type CamelListener } from "./pipeline/events.ts";
+import { createHookRunner, hooks } from "./pipeline/hooks.ts";
+import { limitsFor } from "./pipeline/limits.ts";
+import { maxExecutions } from "./pipeline/max-executions.ts";
+import { rateLimit } from "./pipeline/rate-limit.ts";
+import { retry } from "./pipeline/retry.ts";
+import type { Call, Middleware } from "./pipeline/call.ts";
 import { FORBIDDEN_PATHS, type Verdict } from "./pipeline/policy.ts";
 import { shapeOutput } from "./pipeline/shape-output.ts";
 import { timeout } from "./pipeline/timeout.ts";
+import type { Inbox } from "./stores/inbox.ts";
+import { announceDue } from "./pipeline/announce-due.ts";
+import { withInbox } from "./server/inbox-resource.ts";
+import type { PromptHooks } from "./runners/create.ts";
+import { functionOf } from "./server/functions.ts";
+import { supervise } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
+import { matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
+import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
+import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
 import { createFileResults } from "./stores/file-results.ts";
+import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { createDynamicTools } from "./tools/dynamic/registry.ts";
 import { builtinTools, toolsOfTier } from "./tools/index.ts";
-import type { ToolDef } from "./tools/tool.ts";
+import type { ToolDef, ToolLimits } from "./tools/tool.ts";
 
 /** READ FIRST. Everything is made and wired here; nothing below reaches for a global. */
 export interface CamelOptions {
@@ -34,9 +59,15 @@ export interface CamelOptions {
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   clock?: Clock;
+  random?: () => number;
   log?: Logger;
   /** Tools besides the built-in ones. */
   tools?: readonly ToolDef[];
+  /**
+   * Start although the config is broken, and refuse every call with the reason until it is fixed. A host shows a
+   * server that failed to start as just that; a refused call reaches the model, which can tell the user.
+   */
+  startBroken?: boolean;
 }
 
 export interface Camel {
@@ -48,17 +79,29 @@ export interface Camel {
   refresh(): Promise<void>;
   /** What policy would say to a call, without running it. */
   explain(call: Call): Promise<Verdict>;
+  /** Requests that wait for a person. */
+  approvals: ApprovalStore;
+  /** What happens to calls; returns how to stop listening. */
+  on<T extends CamelEventType>(type: T, listener: CamelListener<T>): () => void;
   /** Called when the list of tools may have changed; returns how to stop listening. */
   onToolsChanged(listener: () => void): () => void;
+  /** Called when a tool of this process changed a job; returns how to stop listening. */
+  onJobsChanged(listener: () => void): () => void;
+  /** The user's scripts around prompts; the runners call them. */
+  promptHooks: PromptHooks;
+  /** Starts a claimed run in a process of its own. */
+  supervise: ToolContext["supervise"];
   /** Flushes what is pending. */
   close(): Promise<void>;
 }
 
 /** Agents other than this one have a memory of their own. */
-export const MAIN_AGENT = "main";
+const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
 /** Short enough that a tool made in one host is in another's list within a second. */
 const POLL_MS = 500;
+/** Late enough to stay out of the way of the host's first questions. */
+const RECOVERY_DELAY_MS = 500;
 
 export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const env = options.env ?? process.env;
@@ -75,11 +118,24 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const configFile = absolute(cwd, options.configFile ?? env["CAMEL_CONFIG"]);
   const paths = configPaths(home, hints.explicit ?? hints.host ?? cwd, configFile);
   let fingerprint = await configFingerprint(paths);
-  let loaded = await loadConfig(paths, { userFileRequired: configFile !== undefined });
+  let broken: CamelError | undefined;
+  let loaded = await loadConfig(paths, { userFileRequired: configFile !== undefined }).catch(
+    (error: unknown): LoadedConfig => {
+      if (options.startBroken !== true) throw error;
+      broken = toCamelError(error);
+      log.error(`every call is refused until the config is fixed: ${broken.message}`);
+      return { settings: defaultConfig, layers: [], warnings: [] };
+    },
+  );
   for (const warning of loaded.warnings) log.warn(warning);
   const config = (): LoadedConfig => loaded;
+  const policyInForce = (): LoadedConfig => {
+    if (broken !== undefined) throw broken;
+    return loaded;
+  };
 
   const listeners = new Set<() => void>();
+  const jobListeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
   const refresh = async (): Promise<void> => {
     await refreshConfig();
@@ -93,11 +149,14 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     fingerprint = current;
     try {
       loaded = await loadConfig(paths);
+      broken = undefined;
       for (const warning of loaded.warnings) log.warn(warning);
       log.info("config reloaded");
       for (const listener of listeners) listener();
     } catch (error) {
-      log.error(`config not reloaded, the last good one stays in force: ${toCamelError(error).message}`);
+      const problem = toCamelError(error);
+      if (broken !== undefined) broken = problem;
+      else log.error(`config not reloaded, the last good one stays in force: ${problem.message}`);
     }
   };
   let poll: { cancel(): void } | undefined;
@@ -144,8 +203,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   });
 
   const contextFor = (call: Call): ToolContext => {
+    // Asked for several times in a call; it is one folder for the whole of it.
+    const found: { read?: Promise<string>; write?: Promise<string> } = {};
     const workspace: ToolContext["workspace"] = (wanted) =>
-      resolveWorkspace(hints, call.roots ?? noRoots, wanted);
+      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted));
     return {
       caller: call.caller,
       callId: call.id,
@@ -163,11 +224,20 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (!isAgentId(agentId)) throw new CamelError("unauthorized", `"${agentId}" is not an agent id.`);
         return join(base ?? home, "agents", agentId);
       },
+      env: (name) => env[name],
+      sharedMemory: () =>
+        settings()
+          .memory.shared.filter(({ agents }) =>
+            agents.some((agent) => matchesName(agent, call.caller.agentId)),
+          )
+          .map(({ name, root }) => ({ name, root: resolve(cwd, expandHome(root)) })),
+      mayRead: (path, tools = []) =>
+        mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
       dynamicTools,
       callTool: (name, args, nested = {}) =>
         dispatcher.call({
-          ...call,
+          ...withoutTimeout(call),
           id: newId("call"),
           name,
           args,
@@ -176,14 +246,86 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
           approved: nested.approved === true,
           trial: nested.trial,
         }),
-      runner: () => Promise.resolve(undefined),
+      runner: async (kind = settings().runner.use) => {
+        if (kind === "host") return undefined;
+        const { createRunner } = await import("./runners/create.ts");
+        return createRunner(kind, {
+          settings: settings().runner,
+          env,
+          clock,
+          hooks: promptHooks,
+          tools: () => {
+            const caller = { ...call.caller, depth: call.caller.depth + 1 };
+            return dispatcher.list(caller).map(functionOf);
+          },
+          callTool: (name, args, signal) => contextFor({ ...call, signal }).callTool(name, args),
+        });
+      },
+      jobsChanged: () => {
+        for (const listener of jobListeners) listener();
+      },
+      whereInConfig: (key) => locateInConfig(paths.user, key),
+      supervise: (run) => supervise({ ...run, home, configFile, log }),
     };
   };
 
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   const accessOptions: AccessOptions = {
-    config,
+    config: policyInForce,
     forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
+  };
+
+  const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
+  const events = createEvents((error) => log.warn(`a listener failed: ${String(error)}`));
+  for (const type of ["approval_request", "approval_resolved"] as const)
+    events.on(type, ({ type: event, ...facts }) => {
+      auditStore.append({ time: new Date(clock.now()).toISOString(), event, ...facts });
+    });
+  const hookRunner = createHookRunner({
+    directory: join(home, "hooks"),
+    enabled: () => settings().hooks.enabled,
+    timeoutSeconds: () => settings().hooks.timeoutSeconds,
+    clock,
+    log,
+  });
+  let openInbox: Promise<Inbox> | undefined;
+  const inbox = (): Promise<Inbox> =>
+    (openInbox ??= import("./stores/inbox.ts").then(({ createFileInbox }) =>
+      createFileInbox({ directory: join(home, "cron"), clock }),
+    ));
+  const promptHooks: PromptHooks = {
+    beforePrompt: (prompt, session, signal) =>
+      hookRunner.run(
+        "before_prompt",
+        { point: "before_prompt", session, message: prompt },
+        { SESSION: session, MESSAGE: prompt },
+        signal,
+      ),
+    async afterResponse(response, session, signal) {
+      await hookRunner.run(
+        "after_response",
+        { point: "after_response", session, response },
+        { SESSION: session, RESPONSE: response },
+        signal,
+      );
+    },
+  };
+  const approvals = createFileApprovals({ directory: join(home, "approvals"), clock });
+  const loadApproval = async (): Promise<Middleware> => {
+    const [{ approval }, { createForward }, { addToAllowlist }] = await Promise.all([
+      import("./pipeline/approval.ts"),
+      import("./pipeline/approval-forward.ts"),
+      import("./config-edit.ts"),
+    ]);
+    const keyFile = join(home, "keys", "approvals.key");
+    return approval({
+      store: approvals,
+      clock,
+      events,
+      settings: () => settings().approvals,
+      remember: (entries) => addToAllowlist(paths.user, entries, clock),
+      forward: createForward({ store: approvals, keyFile, settings: () => settings().approvals, log }),
+    });
   };
 
   const dispatcher = createDispatcher({
@@ -193,22 +335,47 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     ready: () => dynamicTools.refresh(),
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
+      emitEvents(events), // like audit, for listeners of the library
+      hooks(hookRunner), // the user's scripts: may block before, see the result after
+      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],
     inner: [
-      access({ ...accessOptions }), // before anything that costs or waits
-      timeout({ clock, seconds: () => settings().limits.timeoutSeconds }), // innermost: only the tool's own time counts
+      access(accessOptions), // before anything that costs or waits
+      rateLimit({ clock, limitsOf }), // before a person is bothered
+      maxExecutions({ limitsOf }),
+      approvalGate(loadApproval), // a person's time isn't the tool's
+      cache({ clock, limitsOf }), // after approval: an answer from memory needs leave too
+      retry({ clock, random: options.random ?? Math.random, limitsOf }),
+      circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts
+      timeout({
+        clock,
+        seconds: ({ tool, timeoutSeconds }) =>
+          timeoutSeconds ?? limitsOf(tool).timeoutSeconds ?? settings().limits.timeoutSeconds,
+      }), // innermost: only the tool's own time counts
     ],
   });
+
+  let recovery = Promise.resolve();
+  const recoveryTimer = clock.setTimeout(() => {
+    recovery = finishInterruptedPatches(home, log);
+  }, RECOVERY_DELAY_MS);
 
   return {
     home,
     dispatcher,
-    resources: createMemoryResources({ dispatcher, contextFor }),
+    resources: withInbox(createMemoryResources({ dispatcher, clock, contextFor }), {
+      dispatcher,
+      inbox,
+      clock,
+    }),
     config,
     refresh,
-    explain: async (call) => judge(await dispatcher.resolve(call), accessOptions),
+    explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
+    approvals,
+    promptHooks,
+    on: (type, listener) => events.on(type, listener),
     onToolsChanged(listener) {
       listeners.add(listener);
       if (listeners.size === 1) schedulePoll();
@@ -217,9 +384,16 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (listeners.size === 0) poll?.cancel();
       };
     },
+    onJobsChanged(listener) {
+      jobListeners.add(listener);
+      return () => jobListeners.delete(listener);
+    },
+    supervise: (run) => supervise({ ...run, home, configFile, log }),
     async close() {
       poll?.cancel();
       listeners.clear();
+      recoveryTimer.cancel();
+      await recovery;
       await dynamicTools.close();
       await auditStore.flush();
     },
@@ -229,6 +403,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 /** Everything in the home but `agents/`, where other agents' memories live. */
 function stateFolders(home: string): string[] {
   return [
+    "approvals",
     "audit",
     "results",
     "checkpoints",
@@ -246,10 +421,15 @@ function stateFolders(home: string): string[] {
   ].map((name) => join(home, name).replaceAll("\\", "/"));
 }
 
+/** A nested call has its own time, and so the configured limit. */
+function withoutTimeout(call: Call): Call {
+  const copy = { ...call };
+  delete copy.timeoutSeconds;
+  return copy;
+}
+
 function absolute(cwd: string, path: string | undefined): string | undefined {
   return path === undefined || path === "" ? undefined : resolve(cwd, path);
 }
 
 const noRoots = (): Promise<readonly string[]> => Promise.resolve([]);
-
-export { defaultConfig };

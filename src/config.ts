@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cronSchema, runnerSchema } from "./config-cron.ts";
 
 /**
  * The configuration: one schema gives the types, the defaults, the editor's JSON schema and the checks.
@@ -79,8 +80,90 @@ const scopeSchema = z.strictObject({
 
 const seconds = z.number().positive();
 
+const toolLimitsSchema = z.strictObject({
+  tool: z.string().min(1).describe("Name or glob of the tools these limits are about."),
+  rateLimit: z
+    .strictObject({ calls: z.number().int().min(1), perSeconds: seconds })
+    .optional()
+    .describe("So many calls by one caller in any window of that length."),
+  maxExecutionsPerRun: z.number().int().min(1).optional().describe("Calls in one session."),
+  timeoutSeconds: seconds.optional(),
+  cache: z
+    .union([
+      z.boolean(),
+      z.strictObject({
+        fields: z
+          .array(z.string().min(1))
+          .optional()
+          .describe("Parameters that make up the key. Default: all."),
+        ttlSeconds: seconds.optional(),
+        scope: z.enum(["session", "agent", "global"]).optional(),
+      }),
+    ])
+    .optional()
+    .describe("Only calls that read are cached."),
+  retry: z
+    .strictObject({
+      maxRetries: z.number().int().min(0).max(10).optional(),
+      backoffMs: z.number().int().min(1).optional(),
+      codes: z.array(z.string().min(1)).optional().describe("Error codes worth a retry."),
+    })
+    .optional()
+    .describe("Only idempotent tools are tried again."),
+  circuitBreaker: z
+    .strictObject({ threshold: z.number().int().min(1), cooldownSeconds: seconds.optional() })
+    .optional()
+    .describe("After so many failures in a row the tool is refused until the cool-down is over."),
+});
+
+const approvalsSchema = z.strictObject({
+  mode: z
+    .enum(["off", "smart", "always"])
+    .default("off")
+    .describe("off: only rules ask. smart: everything but reading asks. always: every call asks."),
+  allowlist: z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      "Calls that needn't ask: `Tool`, or `Tool:pattern` for the paths, commands and addresses it touches.",
+    ),
+  timeoutSeconds: seconds.default(120).describe("How long a person has to answer."),
+  fallback: z
+    .enum(["deny", "allow"])
+    .default("deny")
+    .describe("What happens when nobody answers in that time."),
+  elicitation: z
+    .enum(["auto", "off"])
+    .default("auto")
+    .describe("auto: ask in the host where it can show a question. off: for hosts that choke on one."),
+  forward: z
+    .strictObject({
+      command: z
+        .array(z.string())
+        .min(1)
+        .optional()
+        .describe(
+          "Gets the request as JSON on stdin. Exit 0 approves, 1 denies, anything else decides nothing.",
+        ),
+      webhook: z.url().optional().describe("Gets the request as JSON with signed links to approve or deny."),
+      replyUrl: z
+        .url()
+        .optional()
+        .describe("Address of `camel-mcp serve` as the reader of the webhook sees it."),
+    })
+    .optional()
+    .describe("Who else is told about a request that waits."),
+});
+
+const hooksSchema = z.strictObject({
+  enabled: z.boolean().default(false).describe("Runs the scripts in hooks/ of the state directory."),
+  timeoutSeconds: seconds.default(10),
+});
+
 export const configSchema = z.strictObject({
   ...policyShape,
+  cron: cronSchema.prefault({}),
+  runner: runnerSchema.prefault({}),
   tools: z
     .strictObject({
       ...toolsSchema.shape,
@@ -99,8 +182,14 @@ export const configSchema = z.strictObject({
     .array(scopeSchema)
     .default([])
     .describe("Narrower policy for some callers. A scope can never widen."),
+  approvals: approvalsSchema.prefault({}),
+  hooks: hooksSchema.prefault({}),
   limits: z
     .strictObject({
+      tools: z
+        .array(toolLimitsSchema)
+        .default([])
+        .describe("Limits by tool; a later entry wins over an earlier one."),
       timeoutSeconds: seconds.default(50).describe("A call is ended after this time."),
       outputChars: z
         .number()
@@ -135,6 +224,22 @@ export const configSchema = z.strictObject({
         )
         .default([])
         .describe("Other folders with memory files, searched too, read-only, shown as shared/NAME/…"),
+      embeddings: z
+        .strictObject({
+          baseUrl: z
+            .url({ protocol: /^https?$/ })
+            .describe("Up to and without /embeddings, for example http://127.0.0.1:11434/v1."),
+          model: z.string().min(1),
+          apiKey: z
+            .string()
+            .min(1)
+            .optional()
+            .describe("The key, or better the name of the environment variable that holds it."),
+          dimensions: z.number().int().min(8).max(4096).optional(),
+          timeoutSeconds: seconds.default(2).describe("A search waits no longer for its query's vector."),
+        })
+        .optional()
+        .describe("An OpenAI-compatible endpoint that finds by meaning too. It is sent the memory's text."),
     })
     .prefault({}),
   shell: z
@@ -245,11 +350,11 @@ export const configSchema = z.strictObject({
 export type Config = z.output<typeof configSchema>;
 export type PolicyConfig = Pick<Config, "autonomy" | "rules"> & {
   tools: { allow: string[]; deny: string[] };
+  approvals?: Pick<Config["approvals"], "mode">;
 };
 export type Rule = z.output<typeof ruleSchema>;
+export type { ConfigJob, RunnerConfig } from "./config-cron.ts";
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
-
-export const defaultConfig: Config = configSchema.parse({});
 
 export function configJsonSchema(): Record<string, unknown> {
   return { ...z.toJSONSchema(configSchema, { io: "input" }), title: "camel-mcp configuration" };

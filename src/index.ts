@@ -1,10 +1,14 @@
 /** The public API of the library. The client has its own entry, `camel-mcp/client`. */
 export { createCamel, type Camel, type CamelOptions } from "./camel.ts";
+export { runAgent, type AgentOptions } from "./agent.ts";
+export type { AgentEvent, AgentUsage, RunResult } from "./runners/agent-loop.ts";
 export { configJsonSchema } from "./config.ts";
-export { CamelError, ERROR_CODES, type ErrorCode } from "./shared/errors.ts";
+export { CamelError, ERROR_CODES, ERROR_MEANINGS, type ErrorCode } from "./shared/errors.ts";
 export { VERSION } from "./shared/version.ts";
+export type { CamelEvent, CamelEventType, CamelListener } from "./pipeline/events.ts";
 export type { Call, ToolResult } from "./pipeline/call.ts";
 export type { Caller, ToolContext } from "./tools/context.ts";
+export { adoptTool, type ForeignTool } from "./tools/adopt.ts";
 export { builtinTools } from "./tools/index.ts";
 export {
   defineTool,

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +8,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
 import { createCamel, type Camel, type CamelOptions } from "../src/camel.ts";
 import type { Call, ToolResult } from "../src/pipeline/call.ts";
@@ -84,6 +87,7 @@ export function call(
 export async function startHttp(
   box: Sandbox,
   options: CamelOptions = {},
+  wrap: (camel: Camel) => Camel = (camel) => camel,
 ): Promise<HttpServer & { camel: Camel }> {
   const camel = await createCamel({
     home: box.home,
@@ -93,7 +97,7 @@ export async function startHttp(
     ...options,
   });
   const server = await serveOnHttp({
-    camel,
+    camel: wrap(camel),
     version: "0.0.0-test",
     agentId: "main",
     host: "127.0.0.1",
@@ -128,20 +132,34 @@ export interface AnyClient {
   ): Promise<{ content: { type: string; text?: string }[]; structuredContent?: unknown; isError?: boolean }>;
   listResources(): Promise<{ resources: { uri: string; name: string }[] }>;
   readResource(uri: string): Promise<{ contents: { text?: string }[] }>;
+  /** Asks to hear of changes of a resource, in the words of the client's era; returns how to stop. */
+  follow(uri: string, changed: () => void): Promise<() => Promise<unknown>>;
   close(): Promise<void>;
 }
 
+export interface Asked {
+  message: string;
+  requestedSchema: Record<string, unknown>;
+}
+
 export interface ConnectOptions {
+  /** With it the client declares elicitation. */
+  onAsk?: (
+    asked: Asked,
+    signal: AbortSignal,
+  ) => Promise<{ action: "accept" | "decline" | "cancel"; content?: Record<string, string | boolean> }>;
   onToolsChanged?: () => void;
   /** Use this running HTTP server, or this script over stdio, instead of the plain product. */
   url?: string;
+  /** Bearer token for HTTP; 2.x clients only. */
+  token?: string;
   script?: readonly string[];
 }
 
 export async function connect(
   kind: ClientKind,
   box: Sandbox,
-  { onToolsChanged, url, script }: ConnectOptions = {},
+  { onToolsChanged, onAsk, url, token, script }: ConnectOptions = {},
 ): Promise<AnyClient> {
   const [generation = "", ...rest] = kind.split(" ");
   const over = rest.at(-1);
@@ -152,51 +170,117 @@ export async function connect(
     stderr: "ignore" as const,
   };
   const info = { name: "interop", version: "1.0.0" };
+  const capabilities = onAsk === undefined ? {} : { capabilities: { elicitation: { form: {} } } };
   if (generation === "1.x") {
     const client = new OldClient(info, {
+      ...capabilities,
       ...(onToolsChanged === undefined
         ? {}
         : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
     });
+    if (onAsk !== undefined)
+      client.setRequestHandler(ElicitRequestSchema, (request, { signal }) =>
+        onAsk(request.params as unknown as Asked, signal),
+      );
     const transport =
       base === undefined
         ? new OldStdioTransport(command)
         : over === "sse"
           ? new SSEClientTransport(new URL(`${base}/sse`))
           : new OldHttpTransport(new URL(`${base}/mcp`));
-    await client.connect(transport as Parameters<OldClient["connect"]>[0]);
+    await client.connect(transport);
     onTestFinished(() => client.close());
     return {
       listTools: () => client.listTools(),
       callTool: (request, options) =>
-        client.callTool(request, undefined, options as Parameters<OldClient["callTool"]>[2]) as ReturnType<
-          AnyClient["callTool"]
-        >,
+        client.callTool(request, undefined, options) as ReturnType<AnyClient["callTool"]>,
       listResources: () => client.listResources(),
       readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
+      follow: async (uri, changed) => {
+        client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
+          if (params.uri === uri) changed();
+        });
+        await client.subscribeResource({ uri });
+        return () => client.unsubscribeResource({ uri });
+      },
       close: () => client.close(),
     };
   }
   const client = new ModernClient(info, {
+    ...capabilities,
     versionNegotiation: { mode: rest[0] === "modern" ? { pin: "2026-07-28" } : "legacy" },
     ...(onToolsChanged === undefined
       ? {}
       : { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } }),
   });
+  if (onAsk !== undefined)
+    client.setRequestHandler("elicitation/create", (request, { mcpReq }) =>
+      onAsk(request.params as unknown as Asked, mcpReq.signal),
+    );
   await client.connect(
     base === undefined
       ? new StdioClientTransport(command)
-      : new StreamableHTTPClientTransport(new URL(`${base}/mcp`)),
+      : new StreamableHTTPClientTransport(new URL(`${base}/mcp`), {
+          requestInit: { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } },
+        }),
   );
   onTestFinished(() => client.close());
   return {
     listTools: () => client.listTools(),
-    callTool: (request, options) =>
-      client.callTool(request, options as Parameters<ModernClient["callTool"]>[1]) as ReturnType<
-        AnyClient["callTool"]
-      >,
+    callTool: (request, options) => client.callTool(request, options) as ReturnType<AnyClient["callTool"]>,
     listResources: () => client.listResources(),
     readResource: (uri) => client.readResource({ uri }) as ReturnType<AnyClient["readResource"]>,
+    follow: async (uri, changed) => {
+      client.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+        if (params.uri === uri) changed();
+      });
+      if (rest[0] === "legacy") {
+        await client.subscribeResource({ uri });
+        return () => client.unsubscribeResource({ uri });
+      }
+      const listening = await client.listen({ resourceSubscriptions: [uri] });
+      if (listening.honoredFilter.resourceSubscriptions?.includes(uri) !== true)
+        throw new Error(`${uri} is not followed`);
+      return () => listening.close();
+    },
     close: () => client.close(),
   };
+}
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the built CLI to its end, with nothing of this machine's environment but PATH. */
+export function runCli(
+  args: readonly string[],
+  box: Sandbox,
+  { stdin = "", env = {} }: { stdin?: string; env?: Record<string, string> } = {},
+): Promise<CliResult> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [CLI, ...args],
+      {
+        cwd: box.workspace,
+        env: { PATH: process.env["PATH"], HOME: box.home, CAMELAGI_HOME: box.home, ...env },
+        maxBuffer: 50_000_000,
+      },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
+    );
+    child.stdin?.end(stdin);
+  });
+}
+
+/** Whether the process runs; one that is dead but not yet collected by its parent doesn't. */
+export async function isRunning(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return !/\) Z /.test(stat);
 }

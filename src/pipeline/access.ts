@@ -2,7 +2,9 @@ import { relative } from "node:path";
 import type { LoadedConfig } from "../config-load.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
+import type { Caller } from "../tools/context.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
+import type * as Rules from "./rules.ts";
 import { decide, layersFor, type Facts, type Verdict } from "./policy.ts";
 
 export interface AccessOptions {
@@ -11,41 +13,40 @@ export interface AccessOptions {
   forbidden: readonly string[];
 }
 
-/** The one place where policy is applied to a call. */
+/** The one place where policy is applied to a call. What it wants asked about goes on to approval. */
 export function access(options: AccessOptions): Middleware {
   return async function access(call, next) {
-    const verdict = await judge(call, options);
+    const { verdict, facts } = await judge(call, options);
     if (verdict.decision === "deny") {
       throw new CamelError(
         "denied_by_policy",
         `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
         {
-          next: `Don't try to get round it. Work without this, or tell the user. ${verdict.change}`,
+          next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
           details: { rule: verdict.rule, source: verdict.source },
         },
       );
     }
-    if (verdict.decision === "ask") {
-      throw new CamelError(
-        "approval_required",
-        `${call.name} needs a person's approval: ${verdict.rule} (${verdict.source}).`,
-        {
-          next: `Tell the user what you want to do and why. ${verdict.change}`,
-          details: { rule: verdict.rule, source: verdict.source },
-        },
-      );
-    }
+    call.verdict = verdict;
+    call.facts = facts;
     return next();
   };
 }
 
+let rules: typeof Rules | undefined;
+
 /** What policy says about a call, without running it. */
-export async function judge(call: ResolvedCall, options: AccessOptions): Promise<Verdict> {
-  const layers = layersFor(options.config().layers, call.caller);
+export async function judge(
+  call: ResolvedCall,
+  options: AccessOptions,
+): Promise<{ verdict: Verdict; facts: Facts }> {
+  const loaded = options.config();
+  const layers = layersFor(loaded.layers, call.caller);
   const facts = await factsOf(call);
-  // Glob code is loaded only for calls that touch something: most reads never need it at start-up.
-  const { matchesPath, ruleMatches } = await import("./rules.ts");
-  return decide(
+  // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
+  rules ??= await import("./rules.ts");
+  const { matchesPath, ruleMatches } = rules;
+  const verdict = decide(
     layers,
     facts,
     { forbidden: options.forbidden },
@@ -57,6 +58,78 @@ export async function judge(call: ResolvedCall, options: AccessOptions): Promise
       }),
     matchesPath,
   );
+  // Only the user's own file has an allowlist; it answers a question and never lifts a refusal.
+  const { allowlist } = loaded.settings.approvals;
+  if (verdict.decision !== "ask" || allowlist.length === 0) return { verdict, facts };
+  const { coveringEntries } = await import("./allowlist.ts");
+  const entries = coveringEntries(allowlist, facts);
+  if (entries === undefined) return { verdict, facts };
+  return {
+    facts,
+    verdict: {
+      decision: "allow",
+      rule: `approvals.allowlist has ${entries.map((entry) => JSON.stringify(entry)).join(", ")}`,
+      source: loaded.layers[0]?.source ?? "built-in defaults",
+      change: "Remove it from approvals.allowlist.",
+    },
+  };
+}
+
+/** What a tool found and wants to show: the policy on paths, without the call's own input. */
+export interface PathQuestion {
+  path: string;
+  /** By any of these names the file could be read; a rule about one of them holds for all. */
+  tools: readonly string[];
+  caller: Caller;
+  workspace(access: "read"): Promise<string>;
+}
+
+/**
+ * Whether policy lets the caller see a file that no argument named, a search hit say. Only what is said about paths
+ * counts: that a tool is denied altogether doesn't forbid another one that reads the same files.
+ */
+export async function mayReadPath(question: PathQuestion, options: AccessOptions): Promise<boolean> {
+  const layers = layersFor(options.config().layers, question.caller).map(({ source, policy }) => ({
+    source,
+    policy: {
+      ...policy,
+      tools: { allow: [], deny: [] },
+      approvals: { mode: "off" as const },
+      rules: policy.rules.filter((rule) => rule.path !== undefined),
+    },
+  }));
+  const workspace = await question.workspace("read").catch(() => undefined);
+  const spellings = await spellingsOf(question.path, workspace);
+  const { matchesPath, ruleMatches } = await import("./rules.ts");
+  return question.tools.every((tool) => {
+    const facts: Facts = {
+      tool,
+      effect: "read",
+      paths: [{ spellings, access: "read" }],
+      commands: [],
+      urls: [],
+      needsApproval: false,
+    };
+    const verdict = decide(
+      layers,
+      facts,
+      { forbidden: options.forbidden },
+      (rule) => ruleMatches(rule, { tool, commands: [], paths: [spellings] }),
+      matchesPath,
+    );
+    return verdict.decision === "allow";
+  });
+}
+
+/** Every name the file goes by, so that neither a link nor a spelling gets round a pattern. */
+async function spellingsOf(path: string, workspace: string | undefined): Promise<string[]> {
+  const real = await realpathOfDeepestAncestor(path);
+  const spellings = new Set([path, real]);
+  for (const one of [path, real]) {
+    if (workspace !== undefined && isInside(workspace, one))
+      spellings.add(relative(workspace, one).replaceAll("\\", "/"));
+  }
+  return [...spellings];
 }
 
 async function factsOf(call: ResolvedCall): Promise<Facts> {
@@ -64,28 +137,26 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
   const workspace =
     touched.length === 0 ? undefined : await call.context.workspace("read").catch(() => undefined);
   const paths = await Promise.all(
-    touched.map(async ({ path, access }) => {
-      // Judged by every name the file goes by, so that neither a link nor a spelling gets round a pattern.
-      const real = await realpathOfDeepestAncestor(path);
-      const spellings = new Set([path, real]);
-      for (const one of [path, real]) {
-        if (workspace !== undefined && isInside(workspace, one))
-          spellings.add(relative(workspace, one).replaceAll("\\", "/"));
-      }
-      return { spellings: [...spellings], access };
-    }),
+    touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
   );
-  const commands = (call.touches.commands ?? []).map((command) => command.argv.join(" "));
   const approval =
     call.touches.approval ??
     (call.approved === true
       ? ({ state: "given", why: "approved as a part of the tool that makes this call" } as const)
       : undefined);
+  const { needsApproval = false } = call.tool;
   return {
     tool: call.tool.name,
     effect: call.effect,
     paths,
-    commands,
+    commands: (call.touches.commands ?? []).map(({ argv }) => argv.map(quoted).join(" ")),
+    urls: call.touches.urls ?? [],
+    needsApproval: typeof needsApproval === "function" ? needsApproval(call.input) : needsApproval,
     ...(approval === undefined ? {} : { approval }),
   };
+}
+
+/** One word a word: an argument with a blank in it must not look like two. */
+function quoted(argument: string): string {
+  return /^[^\s"'\\]+$/.test(argument) ? argument : JSON.stringify(argument);
 }

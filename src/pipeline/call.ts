@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../shared/errors.ts";
 import type { Caller, Progress, ToolContext } from "../tools/context.ts";
+import type { Facts, Verdict } from "./policy.ts";
 import type { Effect, ToolDef, Touches } from "../tools/tool.ts";
 
 /** A request as it reaches the dispatcher: nothing about it is trusted yet. */
@@ -16,9 +17,28 @@ export interface Call {
   approved?: boolean;
   /** A definition that isn't kept yet, tried under its own name. Never set from outside. */
   trial?: ToolDef | undefined;
+  /** Asks the person at the other end, where the client can. Absent: it can't. */
+  ask?: Ask;
   /** Longest answer in characters; the configured cap where absent. Resource reads ask for more. */
   outputChars?: number;
+  /** Longest time of the tool in seconds; the configured limit where absent. A job's run has its own. */
+  timeoutSeconds?: number;
 }
+
+/** A form for a person: flat, each property a string, number, boolean or enumeration. */
+export interface Question {
+  message: string;
+  schema: Record<string, unknown>;
+}
+
+/** As the client sent it: `content` is not checked against the form. */
+export interface Answer {
+  action: "accept" | "decline" | "cancel";
+  content?: Record<string, unknown>;
+}
+
+/** Undefined: nobody could be asked after all. Rejects when a signal ends the waiting. */
+export type Ask = (question: Question, signal: AbortSignal) => Promise<Answer | undefined>;
 
 /** A call whose tool exists for this caller and whose input has passed the schema. */
 export interface ResolvedCall extends Call {
@@ -27,6 +47,11 @@ export interface ResolvedCall extends Call {
   effect: Effect;
   touches: Touches;
   context: ToolContext;
+  /** Set by access: what policy decided, and on what. */
+  verdict?: Verdict;
+  facts?: Facts;
+  /** A person agreed to a call that policy asks about. */
+  isApproved?: boolean;
 }
 
 /** `text` and `structured` are each complete on their own. */

@@ -1,6 +1,9 @@
 import type { Call, Middleware, ToolResult } from "./call.ts";
 
-/** First in the array is outermost. Calling `next` twice would run the tool twice, so it is an error. */
+/**
+ * First in the array is outermost. Calling `next` again would run the tool again, so it is an error unless the
+ * attempt before it failed: only a retry does that.
+ */
 export function compose<C extends Call>(
   middleware: readonly Middleware<C>[],
   terminal: (call: C) => Promise<ToolResult>,
@@ -9,11 +12,15 @@ export function compose<C extends Call>(
     const current = middleware[index];
     if (current === undefined) return terminal(call);
     let called = false;
-    return current(call, () => {
-      if (called)
-        return Promise.reject(new Error(`next() called twice by ${current.name || "a middleware"}`));
+    return current(call, async () => {
+      if (called) throw new Error(`next() called twice by ${current.name || "a middleware"}`);
       called = true;
-      return run(call, index + 1);
+      try {
+        return await run(call, index + 1);
+      } catch (error) {
+        called = false;
+        throw error;
+      }
     });
   };
   // async: a middleware that throws before its first await rejects like any other.

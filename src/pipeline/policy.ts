@@ -27,6 +27,9 @@ export interface Facts {
   /** Every spelling of each touched path: absolute, real, and relative to the workspace. */
   paths: readonly { spellings: readonly string[]; access: "read" | "write" | "delete" }[];
   commands: readonly string[];
+  urls: readonly string[];
+  /** The tool itself wants a person asked. */
+  needsApproval: boolean;
   approval?: Touches["approval"];
 }
 
@@ -58,9 +61,9 @@ export const FORBIDDEN_PATHS: readonly string[] = [
 ];
 
 /** Never written: changing them makes other programs run code, or loosens this policy. */
-export const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
+const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
 
-export const SENSITIVE_FILES: readonly string[] = [
+const SENSITIVE_FILES: readonly string[] = [
   "**/.env",
   "**/.env.*",
   "**/*.pem",
@@ -103,7 +106,7 @@ export function layersFor(
   ]);
 }
 
-export function scopeMatches(match: ScopeMatch, caller: Identity): boolean {
+function scopeMatches(match: ScopeMatch, caller: Identity): boolean {
   if (match.agent !== undefined && !matchesName(match.agent, caller.agentId)) return false;
   if (match.client !== undefined && !matchesName(match.client, caller.client)) return false;
   if (match.token !== undefined && !matchesName(match.token, caller.token ?? "")) return false;
@@ -177,20 +180,24 @@ function decideInLayer(
   const matching = layer.policy.rules
     .map((rule, index) => ({ rule, index }))
     .filter(({ rule }) => matchRule(rule, facts));
-  for (const decision of ["deny", "ask"] as const) {
+  const ruled = (decision: Rule["decision"]): Verdict | undefined => {
     const hit = matching.find(({ rule }) => rule.decision === decision);
-    if (hit !== undefined) return ruleVerdict(layer, hit.rule, hit.index);
-  }
+    return hit === undefined ? undefined : ruleVerdict(layer, hit.rule, hit.index);
+  };
   const autonomy = byAutonomy(layer, facts.effect);
-  // An allow rule answers the question that `supervised` would ask; it never lifts a refusal.
-  const allowed = matching.find(({ rule }) => rule.decision === "allow");
-  if (autonomy?.decision === "ask" && allowed === undefined && facts.approval?.state === "given") {
-    return { ...autonomy, decision: "allow", rule: facts.approval.why };
-  }
-  if (autonomy?.decision === "ask" && allowed !== undefined)
-    return ruleVerdict(layer, allowed.rule, allowed.index);
+  // Refusals before questions: a rule that asks must not turn a level's refusal into one.
+  const denied = ruled("deny") ?? (autonomy?.decision === "deny" ? autonomy : undefined);
+  if (denied !== undefined) return denied;
+  const asks = ruled("ask");
+  if (asks !== undefined) return asks;
+  const asked = autonomy ?? byApprovals(layer, facts);
+  // An allow rule answers the question that a level or mode would ask; it never lifts a refusal.
+  const allowed = asked === undefined ? undefined : ruled("allow");
+  if (allowed !== undefined) return allowed;
+  const given = facts.approval?.state === "given" && layer.policy.approvals?.mode !== "always";
+  if (asked !== undefined && given) return { ...asked, decision: "allow", rule: facts.approval?.why ?? "" };
   return (
-    autonomy ?? {
+    asked ?? {
       decision: "allow",
       rule: "no rule refuses it",
       source: layer.source,
@@ -243,6 +250,16 @@ function byAutonomy(layer: PolicyLayer, effect: Effect): Verdict | undefined {
         ? `Set autonomy.level to supervised or full in ${layer.source}.`
         : `Set autonomy.level to full, or add an allow rule, in ${layer.source}.`,
   };
+}
+
+function byApprovals(layer: PolicyLayer, facts: Facts): Verdict | undefined {
+  const mode = layer.policy.approvals?.mode ?? "off";
+  const change = `Add an entry to approvals.allowlist, or change approvals.mode in ${layer.source}.`;
+  const ask = (rule: string): Verdict => ({ decision: "ask", rule, source: layer.source, change });
+  if (mode === "always") return ask("approvals.mode is always");
+  if (mode === "smart" && facts.effect !== "read")
+    return ask(`approvals.mode is smart and the call's effect is ${facts.effect}`);
+  return facts.needsApproval ? ask(`${facts.tool} always asks`) : undefined;
 }
 
 function byPath(

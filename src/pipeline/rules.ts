@@ -1,7 +1,7 @@
-import { homedir } from "node:os";
 import picomatch from "picomatch";
 import type { Rule } from "../config.ts";
 import { matchesName } from "../shared/glob.ts";
+import { expandHome } from "../shared/paths.ts";
 
 const compiled = new Map<string, (path: string) => boolean>();
 
@@ -18,10 +18,6 @@ export function matchesPath(pattern: string, path: string): boolean {
     compiled.set(pattern, matcher);
   }
   return matcher(path.replaceAll("\\", "/"));
-}
-
-export function expandHome(path: string): string {
-  return path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path;
 }
 
 export interface RuleFacts {

@@ -1,11 +1,11 @@
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
-import type { Middleware } from "./call.ts";
+import type { Middleware, ResolvedCall } from "./call.ts";
 
 /** Ends a call after its time, or when the caller has gone; the tool's signal is aborted either way. */
-export function timeout(options: { clock: Clock; seconds: () => number }): Middleware {
+export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): number }): Middleware {
   return async function timeout(call, next) {
-    const seconds = options.seconds();
+    const seconds = options.seconds(call);
     const controller = new AbortController();
     const cancelled = (): CamelError =>
       new CamelError("cancelled", `${call.name} was cancelled by the caller.`);

@@ -84,6 +84,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 async function execute(call: ResolvedCall): Promise<ToolResult> {
+  // The last word: should the pipeline ever be put together wrongly, nothing runs that policy didn't let through.
+  if (call.verdict?.decision !== "allow" && !(call.verdict?.decision === "ask" && call.isApproved === true))
+    throw new CamelError("internal", `${call.tool.name} reached its tool without a decision.`);
   const output = await call.tool.execute(call.input, call.context);
   return typeof output === "string" ? { text: output } : output;
 }

@@ -2,20 +2,25 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  isInputRequiredResult,
   type ServerContext,
   type Tool,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { newId } from "../shared/ids.ts";
-import type { Caller } from "../tools/context.ts";
+import type { Caller, Progress } from "../tools/context.ts";
 import type { ToolDef } from "../tools/tool.ts";
+import type { Asking } from "./ask.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import type { MemoryResources } from "./resources.ts";
+import type { MemoryResources, Refused } from "./resources.ts";
+import { MAX_WATCHED } from "./watches.ts";
 
 export interface McpOptions {
   version: string;
   dispatcher: Dispatcher;
   resources: MemoryResources;
+  /** One a process: a call may begin on one instance and go on, with its answer, on another. */
+  asking: Asking;
   prefix: () => string | undefined;
   /** Refreshes the config if its files changed; awaited before anything is listed or called. */
   ready: () => Promise<void>;
@@ -25,9 +30,13 @@ export interface McpOptions {
 }
 
 /** Who is at the other end, as far as the transport knows; the client's name is filled in from the protocol. */
-export type Peer = Omit<Caller, "client" | "depth"> & { client?: string };
+export type Peer = Omit<Caller, "client" | "depth"> & {
+  client?: string;
+  /** More than 0 for a server that was started inside a job's run. */
+  depth?: number;
+};
 
-export const INSTRUCTIONS =
+const INSTRUCTIONS =
   "Files, memory, schedules and tools under one policy. If a result says denied_by_policy, don't look for a way round it: tell the user.";
 
 const PAGE = 100;
@@ -42,14 +51,14 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   const server = new Server(
     { name: "camel-mcp", title: "camel-mcp", version: options.version },
     {
-      capabilities: { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } },
+      capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
       instructions: INSTRUCTIONS,
     },
   );
   const callerOf = (context: ServerContext): Caller => ({
     ...peer,
     client: peer.client ?? clientName(server, context),
-    depth: 0,
+    depth: peer.depth ?? 0,
     sessionId: context.sessionId ?? peer.sessionId,
   });
 
@@ -65,32 +74,36 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
 
   server.setRequestHandler("tools/call", async (request, context) => {
     await options.ready();
-    const { progressToken } = context.mcpReq._meta ?? {};
+    const { name, arguments: args } = request.params;
+    const caller = callerOf(context);
     // In order and before the result: clients forget the token as soon as the result is there.
     let notified = Promise.resolve();
-    const result = await dispatcher.call({
-      id: newId("call"),
-      name: request.params.name,
-      args: request.params.arguments,
-      caller: callerOf(context),
-      signal: context.mcpReq.signal,
-      roots,
-      ...(progressToken === undefined
-        ? {}
-        : {
-            progress: (update) => {
-              notified = notified
-                .then(() =>
-                  context.mcpReq.notify({
-                    method: "notifications/progress",
-                    params: { progressToken, ...update },
-                  }),
-                )
-                .catch(() => {});
-            },
-          }),
+    const result = await options.asking.run({ name, args, caller }, server, context, async (leg) => {
+      const { ask } = leg;
+      const answer = await dispatcher.call({
+        id: newId("call"),
+        name,
+        args,
+        caller,
+        signal: leg.signal,
+        roots,
+        progress(update) {
+          const now = leg.current();
+          notified = notified.then(() => sendProgress(now, update)).catch(() => {});
+        },
+        ...(ask === undefined
+          ? {}
+          : {
+              ask: async (question, signal) => {
+                await notified;
+                return ask(question, signal);
+              },
+            }),
+      });
+      await notified;
+      return answer;
     });
-    await notified;
+    if (isInputRequiredResult(result)) return result;
     return {
       content: [{ type: "text", text: result.text }],
       ...(result.structured === undefined ? {} : { structuredContent: result.structured }),
@@ -117,26 +130,28 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   server.setRequestHandler("resources/read", async (request, context) => {
     await options.ready();
     const result = await resources.read(request.params.uri, callerOf(context), context.mcpReq.signal, roots);
-    if ("error" in result) {
-      throw new ProtocolError(
-        result.notFound ? ProtocolErrorCode.ResourceNotFound : ProtocolErrorCode.InvalidParams,
-        result.error,
-        { uri: request.params.uri },
-      );
-    }
+    if ("error" in result) throw resourceError(request.params.uri, result);
     return { contents: [{ uri: request.params.uri, mimeType: "text/markdown", text: result.text }] };
   });
 
-  // The 2025 eras subscribe a resource at a time; the 2026 era's subscriptions/listen is the SDK's own.
+  // The 2025 eras subscribe a resource at a time; the 2026 era's subscriptions/listen is the transports' business.
   const subscriptions = new Map<string, () => void>();
   server.setRequestHandler("resources/subscribe", async (request, context) => {
+    await options.ready();
     const { uri } = request.params;
-    if (!subscriptions.has(uri)) {
-      const stop = await resources.watch(uri, callerOf(context), roots, () => {
-        void server.sendResourceUpdated({ uri }).catch(() => {});
-      });
-      subscriptions.set(uri, stop);
-    }
+    if (subscriptions.has(uri)) return {};
+    if (subscriptions.size >= MAX_WATCHED)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `At most ${MAX_WATCHED} resources can be followed. Unsubscribe from one first.`,
+      );
+    const watched = await resources.watch(uri, callerOf(context), roots, () => {
+      void server.sendResourceUpdated({ uri }).catch(() => {});
+    });
+    if ("error" in watched) throw resourceError(uri, watched);
+    // The same one may have been asked for twice at once.
+    subscriptions.get(uri)?.();
+    subscriptions.set(uri, watched.stop);
     return {};
   });
   server.setRequestHandler("resources/unsubscribe", (request) => {
@@ -153,6 +168,12 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   return server;
 }
 
+async function sendProgress(context: ServerContext | undefined, update: Progress): Promise<void> {
+  const { progressToken } = context?.mcpReq._meta ?? {};
+  if (context === undefined || progressToken === undefined) return;
+  await context.mcpReq.notify({ method: "notifications/progress", params: { progressToken, ...update } });
+}
+
 function clientName(server: Server, context: ServerContext): string {
   const envelope: unknown = context.mcpReq.envelope;
   const key = "io.modelcontextprotocol/clientInfo";
@@ -160,8 +181,13 @@ function clientName(server: Server, context: ServerContext): string {
     typeof envelope === "object" && envelope !== null && key in envelope
       ? envelope[key as never]
       : server.getClientVersion();
-  const name = z.object({ name: z.string() }).safeParse(info);
-  return name.success ? name.data.name.toLowerCase().slice(0, 100) : "unknown";
+  return clientNameOf(info);
+}
+
+/** From what a client says about itself, which may be anything. */
+export function clientNameOf(info: unknown): string {
+  const name = typeof info === "object" && info !== null && "name" in info ? info.name : undefined;
+  return typeof name === "string" ? name.toLowerCase().slice(0, 100) : "unknown";
 }
 
 /** The folders a 2025-era client says are open. The 2026 era has no such question. A client may never answer. */
@@ -173,6 +199,11 @@ async function listRoots(server: Server): Promise<readonly string[]> {
   } catch {
     return [];
   }
+}
+
+function resourceError(uri: string, { error, notFound }: Refused): ProtocolError {
+  const code = notFound ? ProtocolErrorCode.ResourceNotFound : ProtocolErrorCode.InvalidParams;
+  return new ProtocolError(code, error, { uri });
 }
 
 const described = new WeakMap<ToolDef, Omit<Tool, "name">>();

@@ -8,6 +8,11 @@ export const ERROR_CODES = {
   unknown_tool: { retryable: false },
   denied_by_policy: { retryable: false },
   approval_required: { retryable: false },
+  approval_denied: { retryable: false },
+  blocked_by_hook: { retryable: false },
+  rate_limited: { retryable: true },
+  limit_reached: { retryable: false },
+  circuit_open: { retryable: true },
   path_outside_root: { retryable: false },
   path_forbidden: { retryable: false },
   not_found: { retryable: false },
@@ -19,12 +24,11 @@ export const ERROR_CODES = {
   patch_invalid: { retryable: false },
   patch_no_match: { retryable: false },
   patch_ambiguous: { retryable: false },
+  tool_failed: { retryable: false },
   workspace_unsafe: { retryable: false },
   busy: { retryable: true },
   timeout: { retryable: true },
   cancelled: { retryable: true },
-  tool_failed: { retryable: false },
-  limit_reached: { retryable: false },
   damaged: { retryable: false },
   unauthorized: { retryable: false },
   unavailable: { retryable: true },
@@ -34,6 +38,42 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, { retryable: boolean }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** For docs/errors.md; `npm run check` names a code that has none. */
+export const ERROR_MEANINGS: Partial<Record<ErrorCode, string>> = {
+  invalid_input: "The arguments don't fit the tool's schema. The message names each wrong one.",
+  invalid_config: "A config file can't be read or has wrong keys. The message names file, line and key.",
+  unknown_tool: "No tool of this name is available to this caller.",
+  denied_by_policy: "Policy refuses the call. The message names the rule; only a person can change it.",
+  approval_required: "Policy wants a person's approval, and nobody gave it.",
+  approval_denied: "A person said no. Their note is in the message.",
+  blocked_by_hook: "A script of the user's stopped the call. Its reason is in the message.",
+  rate_limited: "Too many calls of this tool in a short time. Wait, then retry.",
+  limit_reached: "The tool may not be called again in this session.",
+  circuit_open: "The tool failed several times in a row and is left alone for a while.",
+  path_outside_root: "The path leads out of the workspace or the memory folder, directly or through a link.",
+  path_forbidden: "The path is protected: by policy, by the operating system, or because of what it is.",
+  not_found: "The file, record or id doesn't exist.",
+  not_a_file: "The path is a folder or something else that has no text.",
+  not_text: "The file is binary or in an encoding that can't be read as text.",
+  already_exists: "Something is already there, and it is never replaced in silence.",
+  conflict: "Somebody else changed it in the meantime. Read it again, then retry.",
+  too_large: "A file, an argument or a message is over its limit.",
+  patch_invalid: "The patch can't be parsed. The message names the line.",
+  patch_no_match: "A hunk's old lines are not in the file. The message shows the nearest place.",
+  patch_ambiguous: "A hunk fits in several places. Give more context lines.",
+  tool_failed: "The tool ran and failed. The message is its own.",
+  workspace_unsafe:
+    "The workspace would be the file system's root or the home folder. Name one with --workspace.",
+  busy: "Another process holds the lock, or too many calls run at once.",
+  timeout: "The call took longer than it may.",
+  cancelled: "The caller cancelled the call or went away.",
+  unauthorized: "The token or the identity is missing, unknown or revoked.",
+  unavailable: "The server is stopping, or something it needs can't be reached.",
+  io_error: "The disk failed: full, read-only or broken.",
+  usage: "The command line is wrong. See camel-mcp --help.",
+  internal: "A bug in camel-mcp. Please report it with the message.",
+};
 
 export interface CamelErrorOptions {
   /** The next step, one sentence, imperative. */

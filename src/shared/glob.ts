@@ -30,15 +30,26 @@ export function closest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** Two neighbouring letters swapped count as one slip, as they are the commonest. */
 function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
     for (let j = 1; j <= b.length; j++) {
-      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(substitution, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+      const substitution = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      current.push(
+        Math.min(
+          substitution,
+          (last[j] ?? 0) + 1,
+          (current[j - 1] ?? 0) + 1,
+          swapped ? (beforeLast[j - 2] ?? 0) + 1 : Infinity,
+        ),
+      );
     }
-    previous = current;
+    beforeLast = last;
+    last = current;
   }
-  return previous[b.length] ?? 0;
+  return last[b.length] ?? 0;
 }

@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
 import { CamelError } from "./errors.ts";
 
@@ -93,9 +94,8 @@ async function waitForFile(path: string, { clock, timeoutMs, signal, purpose }: 
         { next: "Retry in a few seconds." },
       );
     }
-    await new Promise<void>((resolve) => {
-      clock.setTimeout(resolve, POLL_MS);
-    });
+    // Not the clock's timer, which lets the process end: a command that waits here still has work to do.
+    await pause(POLL_MS);
   }
 }
 

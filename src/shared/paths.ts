@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { lstat, open, realpath, type FileHandle } from "node:fs/promises";
+import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { CamelError } from "./errors.ts";
 
@@ -13,6 +14,11 @@ export function isInside(root: string, path: string): boolean {
 export function displayPath(root: string, path: string): string {
   const rest = relative(root, path);
   return sep === "/" ? rest : rest.replaceAll(sep, "/");
+}
+
+/** `~` and `~/…` as the user's own folder. */
+export function expandHome(path: string): string {
+  return path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path;
 }
 
 export interface ContainOptions {
@@ -38,11 +44,6 @@ export async function containedPath(
       next: `Use a path relative to ${options.rootName} that doesn't leave it.`,
       details: { path: requested },
     });
-  if (requested.includes("\0")) {
-    throw new CamelError("invalid_input", "The path contains a NUL character.", {
-      next: "Send the path as plain text.",
-    });
-  }
   if (isAbsolute(requested) && options.allowAbsolute !== true) throw outside();
 
   const realRoot = await realpath(root);
@@ -61,6 +62,11 @@ export async function containedPath(
 
 /** Follows every link of the part that exists; a dangling link is an error, since what it names can't be proven inside. */
 export async function realpathOfDeepestAncestor(path: string): Promise<string> {
+  if (path.includes("\0")) {
+    throw new CamelError("invalid_input", "The path contains a NUL character.", {
+      next: "Send the path as plain text.",
+    });
+  }
   const tail: string[] = [];
   let existing = path;
   for (;;) {
@@ -101,10 +107,9 @@ export async function openInside(root: string, realFile: string): Promise<FileHa
   // O_NONBLOCK: a FIFO put in the file's place must not hang the server.
   const handle = await open(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const opened = await handle.stat();
-    const again = await realpath(realFile);
+    const [opened, again, realRoot] = await Promise.all([handle.stat(), realpath(realFile), realpath(root)]);
     const named = await lstat(again);
-    if (!isInside(await realpath(root), again) || named.dev !== opened.dev || named.ino !== opened.ino) {
+    if (!isInside(realRoot, again) || named.dev !== opened.dev || named.ino !== opened.ino) {
       throw new CamelError("conflict", `"${realFile}" was replaced while it was being opened.`, {
         next: "Retry the call.",
       });

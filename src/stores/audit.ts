@@ -1,4 +1,13 @@
-import { appendFile, mkdir, rename, rm, stat } from "node:fs/promises";
+import {
+  appendFileSync,
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Logger } from "../shared/log.ts";
 
@@ -16,11 +25,14 @@ export interface AuditStore {
   flush(): Promise<void>;
 }
 
-export const noAudit: AuditStore = { append: () => {}, flush: () => Promise.resolve() };
+/** How long a file that was rotated away is still written to, and how far past its size one may grow. */
+const CHECK_MS = 250;
 
 /**
- * JSON lines in one file, written in batches with O_APPEND, so that processes on the same home can share it.
- * Past `maxBytes` it is renamed to `.1`, the older ones move up, and the oldest goes.
+ * JSON lines in one file that is opened to append, so that processes on the same home can share it. All lines of
+ * one turn of the event loop are one write. It is a synchronous one, into the system's cache: that takes a tenth
+ * of what a trip through the thread pool costs every call, and a killed process loses nothing it has answered.
+ * Past `maxBytes` the file is renamed to `.1`, the older ones move up, and the oldest goes.
  */
 export function createFileAudit(options: {
   path: string;
@@ -30,63 +42,75 @@ export function createFileAudit(options: {
 }): AuditStore {
   const { path, log } = options;
   let pending: string[] = [];
-  let writing: Promise<void> | undefined;
+  let scheduled: NodeJS.Immediate | undefined;
+  let opened: { fd: number; ino: number; checkedAt: number } | undefined;
   let complained = false;
 
-  const rotate = async (): Promise<void> => {
-    const size = await stat(path).then(
-      (found) => found.size,
-      () => 0,
-    );
-    if (size < options.maxBytes()) return;
+  const close = (): void => {
+    if (opened !== undefined) closeSync(opened.fd);
+    opened = undefined;
+  };
+
+  const rotate = (): void => {
+    close();
     const keep = options.keep();
-    await rm(`${path}.${keep}`, { force: true });
-    for (let index = keep - 1; index >= 1; index--)
-      await rename(`${path}.${index}`, `${path}.${index + 1}`).catch(() => {});
-    // Another process may have rotated a moment ago: then there is nothing to move, and that is fine.
-    if (keep > 0) await rename(path, `${path}.1`).catch(() => {});
-    else await rm(path, { force: true });
+    rmSync(`${path}.${keep}`, { force: true });
+    for (let index = keep - 1; index >= 1; index--) moveIfThere(`${path}.${index}`, `${path}.${index + 1}`);
+    if (keep > 0) moveIfThere(path, `${path}.1`);
+    else rmSync(path, { force: true });
   };
 
-  const drain = async (): Promise<void> => {
-    while (pending.length > 0) {
-      const batch = pending.join("");
-      pending = [];
-      try {
-        await rotate();
-        await appendFile(path, batch, { mode: 0o600 });
-      } catch (error) {
-        if (error instanceof Error && "code" in error && error.code === "ENOENT") {
-          try {
-            await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-            await appendFile(path, batch, { mode: 0o600 });
-            continue;
-          } catch (again) {
-            error.cause = again;
-          }
-        }
-        // A full disk must not stop the tools, but it must be said, once.
-        if (!complained)
-          log.error(`audit log can't be written: ${error instanceof Error ? error.message : String(error)}`);
-        complained = true;
-      }
+  /** The file under the name, which another process may have rotated away or somebody removed. */
+  const open = (): number => {
+    const now = performance.now();
+    if (opened !== undefined && now - opened.checkedAt < CHECK_MS) return opened.fd;
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && found.size >= options.maxBytes()) rotate();
+    else if (opened !== undefined && found?.ino === opened.ino) {
+      opened.checkedAt = now;
+      return opened.fd;
     }
+    close();
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const fd = openSync(path, "a", 0o600);
+    opened = { fd, ino: fstatSync(fd).ino, checkedAt: now };
+    return fd;
   };
 
-  const schedule = (): void => {
-    writing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(drain).finally(() => {
-      writing = undefined;
-      if (pending.length > 0) schedule();
-    });
+  const drain = (): void => {
+    if (scheduled !== undefined) clearImmediate(scheduled);
+    scheduled = undefined;
+    if (pending.length === 0) return;
+    const batch = pending.join("");
+    pending = [];
+    try {
+      appendFileSync(open(), batch);
+    } catch (error) {
+      // A full disk must not stop the tools, but it must be said, once.
+      if (!complained)
+        log.error(`audit log can't be written: ${error instanceof Error ? error.message : String(error)}`);
+      complained = true;
+    }
   };
 
   return {
     append(entry) {
       pending.push(`${JSON.stringify(entry)}\n`);
-      schedule();
+      scheduled ??= setImmediate(drain);
     },
-    async flush() {
-      while (writing !== undefined) await writing;
+    flush() {
+      drain();
+      close();
+      return Promise.resolve();
     },
   };
+}
+
+/** Another process may have rotated a moment ago: then there is nothing to move, and that is fine. */
+function moveIfThere(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
 }

@@ -1,10 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isAgentId, newId } from "../shared/ids.ts";
+import { withLock } from "../shared/lock.ts";
 
 const tokenSchema = z.object({
   id: z.string(),
@@ -34,7 +36,8 @@ export function createFileTokens(options: { path: string; clock: Clock }): Token
   const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
 
   const load = async (): Promise<TokenRecord[]> => {
-    const found = await stat(options.path).catch(() => undefined);
+    // Asked at every request: a trip through the thread pool would cost ten times the look itself.
+    const found = statSync(options.path, { throwIfNoEntry: false });
     if (found === undefined) return [];
     const mark = `${found.ino}:${found.size}:${found.mtimeMs}`;
     if (cached?.mark === mark) return cached.tokens;
@@ -53,8 +56,17 @@ export function createFileTokens(options: { path: string; clock: Clock }): Token
     return parsed.data.tokens;
   };
 
-  const save = (tokens: TokenRecord[]): Promise<void> =>
-    replaceFile(options.path, `${JSON.stringify({ tokens }, null, 2)}\n`);
+  /** Read, change, write under a lock: two shells that create tokens at once must not lose one. */
+  const change = <T>(edit: (tokens: TokenRecord[]) => { tokens?: TokenRecord[]; result: T }): Promise<T> =>
+    withLock(
+      `${options.path}.lock`,
+      { clock: options.clock, timeoutMs: 10_000, purpose: "changing the tokens" },
+      async () => {
+        const { tokens, result } = edit(await load());
+        if (tokens !== undefined) await replaceFile(options.path, `${JSON.stringify({ tokens }, null, 2)}\n`);
+        return result;
+      },
+    );
   const now = (): string => new Date(options.clock.now()).toISOString();
 
   return {
@@ -73,15 +85,17 @@ export function createFileTokens(options: { path: string; clock: Clock }): Token
         ...(scope === undefined ? {} : { scope }),
         created: now(),
       };
-      await save([...(await load()), record]);
-      return { record, secret };
+      return change((tokens) => ({ tokens: [...tokens, record], result: { record, secret } }));
     },
-    async revoke(id) {
-      const tokens = await load();
-      if (!tokens.some((token) => token.id === id && token.revoked === undefined)) return false;
-      await save(tokens.map((token) => (token.id === id ? { ...token, revoked: now() } : token)));
-      return true;
-    },
+    revoke: (id) =>
+      change((tokens) => {
+        const found = tokens.some((token) => token.id === id && token.revoked === undefined);
+        if (!found) return { result: false };
+        return {
+          tokens: tokens.map((token) => (token.id === id ? { ...token, revoked: now() } : token)),
+          result: true,
+        };
+      }),
     async verify(secret) {
       const hash = hashOf(secret);
       return (await load()).find(

@@ -24,6 +24,8 @@ export interface Caller extends Identity {
   makers?: readonly Identity[];
   transport: "stdio" | "http" | "sse" | "library" | "cli" | "schedule";
   sessionId: string;
+  /** The job's run this call is, or is part of. Set by the scheduler alone. */
+  run?: { job: string; uid: string; seq: number };
 }
 
 export interface Progress {
@@ -43,8 +45,14 @@ export interface ToolContext {
   workspace(access: "read" | "write"): Promise<string>;
   /** Absolute path of the folder that holds the caller's MEMORY.md and memory/. */
   memoryRoot(): Promise<string>;
+  /** Other folders with memory files that the config grants the caller, read-only. */
+  sharedMemory(): readonly { name: string; root: string }[];
+  /** Whether policy lets the caller read the file at this absolute path, with the tool called now and with `tools`. */
+  mayRead(path: string, tools?: readonly string[]): Promise<boolean>;
   /** The state directory (`~/.camelagi`), for stores, locks and journals. */
   home: string;
+  /** A variable of the environment, for a key that the config only names. */
+  env(name: string): string | undefined;
   results: ResultStore;
   /** The settings in force; a changed config counts at the next call. */
   settings(): Config;
@@ -53,8 +61,14 @@ export interface ToolContext {
   callTool(name: string, args: unknown, options?: NestedOptions): Promise<NestedResult>;
   /** The tools that agents made. */
   dynamicTools: DynamicTools;
-  /** What answers prompts, where the config names something. */
-  runner(): Promise<Runner | undefined>;
+  /** What answers prompts: the named kind, or the one the config names. Undefined where there is none but the host. */
+  runner(kind?: "host" | "command" | "openai"): Promise<Runner | undefined>;
+  /** Tells this process's scheduler, where it has one, that jobs have changed. */
+  jobsChanged(): void;
+  /** File and line of a key of the user's config, for "edit it there". */
+  whereInConfig(key: readonly (string | number)[]): Promise<string>;
+  /** Starts a claimed run in a process of its own, which outlives this one. */
+  supervise(run: { id: string; uid: string; seq: number; workspace?: string | undefined }): void;
 }
 
 export interface NestedOptions {

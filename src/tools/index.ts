@@ -1,6 +1,9 @@
 import { getToolResponse } from "./get-tool-response.ts";
 import { toolCreate } from "./dynamic/tool.ts";
+import { cron } from "./cron/cron.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
+import { insightsReport } from "./insights/insights-report.ts";
+import { manageTodoList } from "./manage-todo-list.ts";
 import { memoryGet } from "./memory/memory-get.ts";
 import { memorySearch } from "./memory/memory-search.ts";
 import { memoryWrite } from "./memory/memory-write.ts";
@@ -12,8 +15,11 @@ export const builtinTools: readonly ToolDef[] = [
   memorySearch,
   memoryGet,
   memoryWrite,
+  cron,
   getToolResponse,
   toolCreate,
+  manageTodoList,
+  insightsReport,
 ];
 
 const TIERS: readonly Tier[] = ["core", "extended", "full"];

@@ -35,6 +35,33 @@ export interface ToolOutput {
   structured?: Record<string, unknown>;
 }
 
+/** Limits a tool comes with; `limits.tools` in the config overrides each field. Times are in seconds. */
+export interface ToolLimits {
+  rateLimit?: { calls: number; perSeconds: number } | undefined;
+  /** Calls of this tool in one session. */
+  maxExecutionsPerRun?: number | undefined;
+  timeoutSeconds?: number | undefined;
+  /** Only for calls that read. `fields`: the parameters that make up the key; default all. */
+  cache?:
+    | boolean
+    | {
+        fields?: readonly string[] | undefined;
+        ttlSeconds?: number | undefined;
+        scope?: "session" | "agent" | "global" | undefined;
+      }
+    | undefined;
+  /** Only for tools that say they are idempotent. `codes`: the error codes worth a retry; default the retryable ones. */
+  retry?:
+    | {
+        maxRetries?: number | undefined;
+        backoffMs?: number | undefined;
+        codes?: readonly string[] | undefined;
+      }
+    | undefined;
+  /** After so many failures in a row the tool is refused until the cool-down is over. */
+  circuitBreaker?: { threshold: number; cooldownSeconds?: number | undefined } | undefined;
+}
+
 export interface ToolDef<
   Input extends z.ZodObject = z.ZodObject,
   Output extends z.ZodObject | undefined = z.ZodObject | undefined,
@@ -64,6 +91,9 @@ export interface ToolDef<
   effectOf?(input: z.output<Input>): Effect;
   /** What this call would touch, from the parsed input alone; policy and approval judge it before `execute`. */
   touches?(input: z.output<Input>, context: ToolContext): Touches | Promise<Touches>;
+  limits?: ToolLimits;
+  /** Always asks a person, whatever the approval mode; a function decides by input. */
+  needsApproval?: boolean | ((input: z.output<Input>) => boolean);
   /** What a person is shown when the call needs approval; default: the tool's name and its input. */
   approvalPrompt?(input: z.output<Input>, context: ToolContext): string | Promise<string>;
   execute(input: z.output<Input>, context: ToolContext): Promise<string | ToolOutput>;

@@ -4,17 +4,27 @@ import {
   originValidation,
   toNodeHandler,
 } from "@modelcontextprotocol/node";
-import { createMcpHandler, isLegacyRequest, type AuthInfo, type Server } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type AuthInfo,
+  type McpHttpHandler,
+  type Server,
+} from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
+import { watchAll } from "../server/watches.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import type { TokenRecord, TokenStore } from "../stores/tokens.ts";
+import { clientOfListen, parseListen, type Listen } from "./listen.ts";
 
 export interface HttpOptions {
   camel: Camel;
@@ -32,7 +42,7 @@ export interface HttpOptions {
 
 export interface HttpServer {
   url: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 interface Session {
@@ -63,12 +73,14 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const validHost = hostHeaderValidation(hostNames);
   const validOrigin = originValidation([...LOOPBACK, ...settings().allowedOrigins]);
 
+  const asking = createAsking({ clock });
   const newServer = (peer: Peer, onClose: () => void = () => {}): Server =>
     createMcpServer(
       {
         version: options.version,
         dispatcher: camel.dispatcher,
         resources: camel.resources,
+        asking,
         prefix: () => camel.config().settings.tools.prefix,
         ready: () => camel.refresh(),
         onClose,
@@ -84,15 +96,48 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   });
 
   // 2026-07-28: one instance a request. Everything older has sessions, below.
-  const modern = createMcpHandler(
-    (context) => newServer(peerOf("http", newId("ses"), tokenOf(context.authInfo))),
-    {
-      legacy: "reject",
-      maxRequestBodySize: settings().maxBodyBytes,
-      onerror: (error) => log.debug(`http: ${error.message}`),
-    },
-  );
+  const newModern = (): McpHttpHandler =>
+    // No sessions there: what is kept for one (limits, approvals) is kept for the token while the server lives.
+    createMcpHandler(
+      ({ authInfo }) =>
+        newServer(peerOf("http", `ses_${tokenOf(authInfo)?.id ?? "local"}`, tokenOf(authInfo))),
+      {
+        legacy: "reject",
+        maxRequestBodySize: settings().maxBodyBytes,
+        onerror: (error) => log.debug(`http: ${error.message}`),
+      },
+    );
+  const modern = newModern();
   const modernNode = toNodeHandler(modern, { maxRequestBodySize: settings().maxBodyBytes });
+
+  // A stream of changes has a handler of its own: one agent's MEMORY.md is not another's, though the name is.
+  const streams = new Set<McpHttpHandler>();
+  const listen = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    body: Listen,
+    token: TokenRecord | undefined,
+  ): Promise<void> => {
+    const handler = newModern();
+    const { notifications } = body.params;
+    const watched = await watchAll(
+      camel.resources,
+      notifications.resourceSubscriptions ?? [],
+      { ...peerOf("http", newId("ses"), token), client: clientOfListen(body), depth: 0 },
+      (uri) => handler.notify.resourceUpdated(uri),
+    );
+    streams.add(handler);
+    const end = (): void => {
+      watched.stop();
+      streams.delete(handler);
+      void handler.close().catch(() => {});
+    };
+    if (res.closed) return end();
+    res.once("close", end);
+    const granted = { ...notifications, resourceSubscriptions: watched.uris };
+    const request = { ...body, params: { ...body.params, notifications: granted } };
+    return toNodeHandler(handler)(req as Parameters<typeof modernNode>[0], res, request);
+  };
 
   const sessions = new Map<string, Session>();
   const evictIdle = (): void => {
@@ -170,7 +215,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       handle: (request, response, parsed) => transport.handlePostMessage(request, response, parsed),
     });
     // The 1.x transport is the same interface at run time; only its message types are older.
-    await server.connect(transport as unknown as Parameters<Server["connect"]>[0]);
+    await server.connect(transport);
   };
 
   const postMessage = async (
@@ -191,7 +236,15 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     if (!validHost(req, res) || !validOrigin(req, res)) return;
     const url = new URL(req.url ?? "/", "http://localhost");
-    if (url.pathname === "/healthz") return json(res, 200, { status: "ok", version: options.version });
+    if (url.pathname === "/healthz")
+      return json(res, 200, { status: "ok", name: "camel-mcp", version: options.version });
+    if (url.pathname.startsWith("/approvals/")) {
+      const { serveApprovalPage } = await import("./approval-page.ts");
+      return serveApprovalPage(req, res, url, {
+        store: camel.approvals,
+        keyFile: join(camel.home, "keys", "approvals.key"),
+      });
+    }
     const known = ["/mcp", "/sse", "/messages"].includes(url.pathname);
     if (!known) return json(res, 404, { error: "Not found. MCP is at /mcp (or /sse for older hosts)." });
 
@@ -226,6 +279,8 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
     });
     if (await isLegacyRequest(probe, body)) return legacy(req, res, body, token);
     if (token !== undefined) Object.assign(req, { auth: authInfoOf(token) });
+    const listening = parseListen(body);
+    if (listening !== undefined) return listen(req, res, listening, token);
     // Node types an absent method as undefined where the SDK wants it absent; at run time they are the same.
     return modernNode(req as Parameters<typeof modernNode>[0], res, body);
   };
@@ -259,7 +314,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   });
 
   const stopListening = camel.onToolsChanged(() => {
-    modern.notify.toolsChanged();
+    for (const { notify } of streams) notify.toolsChanged();
     for (const { server } of sessions.values()) void server.sendToolListChanged().catch(() => {});
   });
 
@@ -270,7 +325,8 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       sweeping.cancel();
       stopListening();
       for (const id of sessions.keys()) drop(id);
-      await modern.close();
+      asking.close();
+      await Promise.all([modern, ...streams].map((handler) => handler.close()));
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       http.closeIdleConnections();
       // Streams never end by themselves; answers that are under way get a moment.

@@ -1,27 +1,34 @@
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
+import { createAsking } from "../server/ask.ts";
 import { createMcpServer } from "../server/mcp.ts";
-import { newId } from "../shared/ids.ts";
+import { systemClock } from "../shared/clock.ts";
+import { watchAll } from "../server/watches.ts";
 import type { Logger } from "../shared/log.ts";
-import { createLineGuard } from "./line-guard.ts";
-
-/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
-const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+import { MAX_MESSAGE_BYTES, createLineGuard } from "./line-guard.ts";
+import { withResourceUpdates } from "./listen.ts";
 
 export interface StdioOptions {
   camel: Camel;
   version: string;
   agentId: string;
+  /** More than 0 inside a job's run. */
+  depth?: number;
   stdin: Readable;
   stdout: Writable;
   log: Logger;
 }
 
 /** Serves one host on stdin and stdout. Resolves when the host has gone (end of stdin) or `stop` was called. */
-export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop(): Promise<void> } {
+export function serveOnStdio(options: StdioOptions): {
+  done: Promise<void>;
+  stop: () => Promise<void>;
+} {
   const { camel, log, stdin, stdout } = options;
-  const sessionId = newId("ses");
+  // One a process, and a name for the log rather than a secret: random bytes would load node:crypto at every start.
+  const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
+  const asking = createAsking({ clock: systemClock });
   const servers = new Set<ReturnType<typeof createMcpServer>>();
   const guard = createLineGuard({
     maxBytes: MAX_MESSAGE_BYTES,
@@ -30,6 +37,16 @@ export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop
       stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
     },
   });
+  const peer = {
+    agentId: options.agentId,
+    transport: "stdio",
+    sessionId,
+    depth: options.depth ?? 0,
+  } as const;
+  const { transport, stop: stopWatching } = withResourceUpdates(
+    new StdioServerTransport(guard, stdout),
+    (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client }, changed),
+  );
   const handle = serveStdio(
     () => {
       const server = createMcpServer(
@@ -37,17 +54,18 @@ export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop
           version: options.version,
           dispatcher: camel.dispatcher,
           resources: camel.resources,
+          asking,
           prefix: () => camel.config().settings.tools.prefix,
           ready: () => camel.refresh(),
           onClose: () => servers.delete(server),
         },
-        { agentId: options.agentId, transport: "stdio", sessionId },
+        peer,
       );
       servers.add(server);
       return server;
     },
     {
-      transport: new StdioServerTransport(guard, stdout),
+      transport,
       onerror: (error) => log.debug(`stdio: ${error.message}`),
     },
   );
@@ -67,7 +85,9 @@ export function serveOnStdio(options: StdioOptions): { done: Promise<void>; stop
   const stop = async (): Promise<void> => {
     finish();
     stopListening();
+    stopWatching();
     stdin.unpipe(guard);
+    asking.close();
     await handle.close();
     await camel.close();
   };

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CamelError } from "../../src/shared/errors.ts";
@@ -106,10 +107,7 @@ function runChild(
 async function oldOrNew(sandbox: Sandbox): Promise<"old" | "new"> {
   await recoverPatches(sandbox.home, undefined, createDisk({ fsync: false }));
   const tree = await readTree(sandbox.root);
-  const state =
-    JSON.stringify(Object.entries(tree).sort()) === JSON.stringify(Object.entries(OLD).sort())
-      ? "old"
-      : "new";
+  const state = isDeepStrictEqual(tree, OLD) ? "old" : "new";
   expect(tree).toEqual(state === "old" ? OLD : NEW);
   if (state === "old")
     expect((await readdir(sandbox.root)).sort()).toEqual(["a.txt", "b.txt", "c", "gone.txt"]);
@@ -198,7 +196,7 @@ test("two processes on the same file: one applies, the other is refused, nothing
       "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n-two\n+second\n*** End Patch\n",
     );
     const results = await Promise.all(files.map((file) => runChild(sandbox, file, 0)));
-    expect(results.map(({ code }) => code).sort()).toEqual([0, 1]);
+    expect(results.map(({ code }) => code ?? -1).sort((a, b) => a - b)).toEqual([0, 1]);
     const winner = results[0]?.code === 0 ? "first\n" : "second\n";
     expect(await readTree(sandbox.root)).toEqual({ ...OLD, "a.txt": winner });
   } finally {

@@ -12,7 +12,7 @@ function createRandom(seed: number): () => number {
   return () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
 }
 
-export async function main(count = Number(process.argv[2] ?? 10_000)): Promise<void> {
+async function main(count = Number(process.argv[2] ?? 10_000)): Promise<void> {
   const base = await mkdtemp(join(tmpdir(), "camel-bench-"));
   const root = join(base, "root");
   const home = join(base, "home");
@@ -35,6 +35,7 @@ export async function main(count = Number(process.argv[2] ?? 10_000)): Promise<v
   };
   const cold = new MemoryIndex(root, home);
   print("first search, cold", await ask(cold, "w1a w2b"));
+  await cold.settled();
   cold.close();
   const index = new MemoryIndex(root, home);
   print("first search, saved", await ask(index, "w1a w2b"));

@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { randomBytes } from "node:crypto";
 import { IMAGE, AUDIO } from "./media.ts";
-import { choices, defaults, field } from "./forms.ts";
+import { choices, contact, defaults, field, type Form } from "./forms.ts";
 import { pause } from "./tools.ts";
 
 type Answer = (
@@ -62,7 +62,7 @@ export const answers: Readonly<Record<string, Answer>> = {
     });
     return say(`LLM response: ${JSON.stringify(reply.content)}`);
   },
-  test_elicitation: (context, args) => ask(context, String(args["message"]), field("response", "string")),
+  test_elicitation: (context, args) => ask(context, String(args["message"]), contact),
   test_elicitation_sep1034_defaults: (context) => ask(context, "Please review the form", defaults),
   test_elicitation_sep1330_enums: (context) => ask(context, "Please choose", choices),
 
@@ -177,13 +177,7 @@ function capabilities(context: ServerContext): Record<string, unknown> {
   };
 }
 
-async function ask(
-  context: ServerContext,
-  message: string,
-  requestedSchema: Parameters<ServerContext["mcpReq"]["elicitInput"]>[0] extends infer P
-    ? Extract<P, { requestedSchema: unknown }>["requestedSchema"]
-    : never,
-): Promise<CallToolResult> {
+async function ask(context: ServerContext, message: string, requestedSchema: Form): Promise<CallToolResult> {
   const reply = await context.mcpReq.elicitInput({ message, requestedSchema });
   return say(`User response: action=${reply.action}, content=${JSON.stringify(reply.content ?? {})}`);
 }

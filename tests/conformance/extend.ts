@@ -27,7 +27,9 @@ export function extend(server: Server): void {
 
   const call = productHandler(server, "tools/call");
   server.setRequestHandler("tools/call", async (request, context) => {
-    const result = await call(request, context);
+    // The fixtures' own states and answers are none of the product's business.
+    const { inputResponses: _, ...mcpReq } = { ...context.mcpReq, requestState: () => undefined };
+    const result = await call(request, { ...context, mcpReq });
     const answer = answers[request.params.name];
     // A refusal of the pipeline stands.
     if (answer === undefined || result["isError"] === true) return result as never;
@@ -51,6 +53,11 @@ export function extend(server: Server): void {
     };
     return { ...result, resourceTemplates: [...result.resourceTemplates, fixture] };
   });
+
+  const subscribe = productHandler(server, "resources/subscribe");
+  server.setRequestHandler("resources/subscribe", async (request, context) =>
+    request.params.uri in RESOURCES ? {} : subscribe(request, context),
+  );
 
   const read = productHandler<ReadResourceResult>(server, "resources/read");
   server.setRequestHandler("resources/read", async (request, context) => {

@@ -1,11 +1,18 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 
-type Form = ElicitRequestFormParams["requestedSchema"];
+export type Form = ElicitRequestFormParams["requestedSchema"];
 
 export function field(name: string, type: "string" | "boolean"): Form {
   const property = type === "string" ? ({ type: "string" } as const) : ({ type: "boolean" } as const);
   return { type: "object", properties: { [name]: property }, required: [name] };
 }
+
+/** What the suite's client fills in. */
+export const contact: Form = {
+  type: "object",
+  properties: { username: { type: "string" }, email: { type: "string" } },
+  required: ["username", "email"],
+};
 
 /** A default on every primitive type. */
 export const defaults: Form = {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CamelError } from "../../src/shared/errors.ts";
 import { defineTool, type ToolDef } from "../../src/tools/tool.ts";
 
 /**
@@ -33,7 +34,10 @@ export function fixtureTools(changeTools: () => Promise<void>): ToolDef[] {
     defineTool({
       ...common("test_error_handling"),
       schema: z.object({}),
-      execute: () => Promise.reject(new Error("This tool intentionally returns an error for testing")),
+      execute: () =>
+        Promise.reject(
+          new CamelError("unavailable", "This tool intentionally returns an error for testing."),
+        ),
     }),
     defineTool({
       ...common("test_trigger_tool_change"),

@@ -26,8 +26,12 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     signal: new AbortController().signal,
     clock: { ...systemClock, now: () => new Date(2026, 2, 9, 23, 30).getTime() },
     log: silentLogger,
+    workspace: async () => root,
     memoryRoot: async () => root,
+    sharedMemory: () => [],
+    mayRead: async () => true,
     home,
+    env: () => undefined,
     settings: () => configSchema.parse({ memory }),
     progress: () => {},
   } as unknown as ToolContext;

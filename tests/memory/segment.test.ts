@@ -19,6 +19,8 @@ test("postings, after a save and a load, say what reading every unit says", () =
         path: `memory/n${at}.md`,
         size: 0,
         mtimeMs: 0,
+        ctimeMs: 0,
+        checksum: 0,
         text: content,
       }));
       const segment = decodeSegment(encodeSegment(buildSegment(files)));

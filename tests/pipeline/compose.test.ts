@@ -45,6 +45,28 @@ describe("compose", () => {
     expect(runs).toBe(1);
   });
 
+  test("next() while the first is still running is an error; after a failure it is a new attempt", async () => {
+    let runs = 0;
+    const tool = async (): Promise<{ text: string }> => {
+      runs += 1;
+      if (runs < 3) throw new Error("not yet");
+      return { text: "third time" };
+    };
+    const both: Middleware<Call> = async (_call, next) => {
+      const [, second] = await Promise.allSettled([next(), next()]);
+      throw second.status === "rejected" ? second.reason : new Error("ran twice");
+    };
+    await expect(compose([both], tool)(aCall)).rejects.toThrow("next() called twice");
+    const patient: Middleware<Call> = async (_call, next) => {
+      try {
+        return await next();
+      } catch {
+        return next();
+      }
+    };
+    expect(await compose([patient], tool)(aCall)).toEqual({ text: "third time" });
+  });
+
   test("a middleware that doesn't call next keeps the tool from running", async () => {
     const run = compose<Call>([async () => ({ text: "stopped" })], () => Promise.reject(new Error("ran")));
     expect(await run(aCall)).toEqual({ text: "stopped" });

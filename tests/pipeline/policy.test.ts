@@ -51,6 +51,8 @@ const facts = fc
   .map((one): Facts => ({
     ...one,
     commands: [],
+    urls: [],
+    needsApproval: false,
     paths: one.paths.map((p) => ({ spellings: [p], access: "write" as const })),
   }));
 
@@ -115,6 +117,8 @@ describe("policy", () => {
       tool: "x",
       effect: access,
       commands: [],
+      urls: [],
+      needsApproval: false,
       paths: [{ spellings: [p], access }],
     });
     for (const p of ["/etc/passwd", "/w/.env", "/w/.ENV", "/w/a/.env.local", "/w/id_rsa", "/w/.ssh/config"]) {
@@ -126,6 +130,26 @@ describe("policy", () => {
     expect(verdict([open], about("/w/.gitignore", "write")).decision).toBe("allow");
   });
 
+  test("a rule that asks doesn't soften a level's refusal", () => {
+    const readonly: PolicyLayer = {
+      source: "readonly",
+      policy: configSchema.parse({
+        autonomy: { level: "readonly" },
+        rules: [{ tool: "*", decision: "ask" }],
+      }),
+    };
+    const about: Facts = {
+      tool: "x",
+      effect: "write",
+      commands: [],
+      paths: [],
+      urls: [],
+      needsApproval: false,
+    };
+    expect(verdict([readonly], about).decision).toBe("deny");
+    expect(verdict([readonly], { ...about, effect: "read" }).decision).toBe("ask");
+  });
+
   test("an allow rule answers a question but lifts no refusal", () => {
     const supervised = configSchema.parse({
       autonomy: { level: "supervised" },
@@ -135,6 +159,8 @@ describe("policy", () => {
       tool: "apply_patch",
       effect: "write",
       commands: [],
+      urls: [],
+      needsApproval: false,
       paths: paths.map((p) => ({ spellings: [p], access: "write" })),
     });
     const layers = [{ source: "s", policy: supervised }];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { appears, slowTools } from "../fixtures/slow-tools.mjs";
@@ -89,7 +89,11 @@ describe.each(CLIENTS)("%s", (kind) => {
     const result = await client.callTool(
       { name: "steps" },
       // The tool waits for this: a 1.x client drops progress that comes in one chunk with the result.
-      { onprogress: ({ progress }) => (seen.push(progress) === 3 ? writeFile(marker, "go") : undefined) },
+      {
+        onprogress: ({ progress }) => {
+          if (seen.push(progress) === 3) writeFileSync(marker, "go");
+        },
+      },
     );
     expect(result.content[0]?.text).toBe("done");
     expect(seen).toEqual([1, 2, 3]);

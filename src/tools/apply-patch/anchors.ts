@@ -1,3 +1,4 @@
+import { countBelow, type Hits } from "./search.ts";
 import { indentOf, normalize } from "./tiers.ts";
 
 export interface AnchorMatch {
@@ -6,9 +7,15 @@ export interface AnchorMatch {
   /** The one line the last anchor names, where it names one. */
   unique?: number;
   /** All lines the last anchor could mean. */
-  lines: number[];
+  lines: Hits;
   missing?: string;
 }
+
+const NONE: Hits = new Int32Array(0);
+/** An anchor that begins more lines than this says nothing; it counts as missing. */
+const MAX_BEGINNINGS = 200;
+/** How far below a block its next sibling is looked for. */
+const MAX_SIBLING_SCAN = 500;
 
 /** Looks anchors up: same line, then same apart from blanks, then apart from punctuation, then as a line's beginning. */
 export class AnchorIndex {
@@ -18,8 +25,8 @@ export class AnchorIndex {
   private readonly mapped = new Map<string, number[]>();
   private sorted: { text: string; line: number }[] | undefined;
   private readonly matches = new Map<string, AnchorMatch>();
-  private readonly ends = new Map<number, number>();
-  private readonly found = new Map<string, number[]>();
+  private ends: Int32Array | undefined;
+  private readonly found = new Map<string, Hits>();
 
   constructor(lines: readonly string[], anchors: Iterable<string>) {
     this.lines = lines;
@@ -37,15 +44,16 @@ export class AnchorIndex {
     }
   }
 
-  private occurrences(anchor: string): number[] {
+  private occurrences(anchor: string): Hits {
     const cached = this.found.get(anchor);
     if (cached !== undefined) return cached;
     let lines = this.exact.get(anchor) ?? [];
     if (lines.length === 0) lines = this.trimmed.get(anchor.trim()) ?? [];
     if (lines.length === 0) lines = this.mapped.get(normalize(anchor, "punctuation")) ?? [];
     if (lines.length === 0) lines = this.beginnings(anchor.trim());
-    this.found.set(anchor, lines);
-    return lines;
+    const hits = Int32Array.from(lines);
+    this.found.set(anchor, hits);
+    return hits;
   }
 
   private beginnings(text: string): number[] {
@@ -60,7 +68,10 @@ export class AnchorIndex {
       else high = middle;
     }
     const lines: number[] = [];
-    for (; this.sorted[low]?.text.startsWith(text) === true; low++) lines.push(this.sorted[low]?.line ?? 0);
+    for (; this.sorted[low]?.text.startsWith(text) === true; low++) {
+      if (lines.length === MAX_BEGINNINGS) return [];
+      lines.push(this.sorted[low]?.line ?? 0);
+    }
     return lines.sort((a, b) => a - b);
   }
 
@@ -78,15 +89,15 @@ export class AnchorIndex {
     let after = -1;
     let scope = { start: -1, end: this.lines.length };
     let unique: number | undefined;
-    let lines: number[] = [];
+    let lines = NONE;
     for (const anchor of anchors) {
       const all = this.occurrences(anchor);
-      const next = firstAbove(all, after);
-      if (next === undefined) return { lines: [], missing: anchor };
+      lines = all.subarray(countBelow(all, after + 1));
+      const next = lines[0];
+      if (next === undefined) return { lines, missing: anchor };
       after = next;
-      lines = all.slice(all.indexOf(next));
       // Only a chain whose every link is the only one in its parent's block names one line.
-      const inside = lines.filter((line) => line > scope.start && line < scope.end);
+      const inside = lines.subarray(countBelow(lines, scope.start + 1), countBelow(lines, scope.end));
       unique = inside.length === 1 && (unique !== undefined || scope.start === -1) ? inside[0] : undefined;
       if (unique !== undefined) scope = { start: unique, end: this.blockEnd(unique) };
     }
@@ -95,47 +106,40 @@ export class AnchorIndex {
 
   /** First line after the block that `line` opens, by indentation. */
   private blockEnd(line: number): number {
-    const known = this.ends.get(line);
-    if (known !== undefined) return known;
-    const depth = indentOf(this.lines[line] ?? "").length;
-    let end = line + 1;
-    while (end < this.lines.length) {
-      const text = this.lines[end] ?? "";
-      if (text.trim() !== "" && indentOf(text).length <= depth) break;
-      end++;
-    }
-    this.ends.set(line, end);
-    return end;
+    this.ends ??= blockEnds(this.lines);
+    return this.ends[line] ?? this.lines.length;
   }
 
   /**
    * Of several hits below a unique anchor, the one inside its block is meant, provided that each other hit lies
    * beyond a line which would have been the natural anchor for it (a name at the anchor's depth or less).
    */
-  narrow(hits: number[], length: number, anchor: number): number[] {
+  narrow(hits: Hits, length: number, anchor: number): Hits {
     const end = this.blockEnd(anchor);
-    const inside = hits.filter((hit) => hit + length > anchor && hit + length <= end);
-    if (inside.length === 0 || inside.length === hits.length) return hits;
+    const from = countBelow(hits, anchor - length + 1);
+    const to = countBelow(hits, end - length + 1);
+    if (from > 0 || to <= from || to === hits.length) return hits;
     const depth = indentOf(this.lines[anchor] ?? "").length;
-    let sibling = end;
-    while (sibling < this.lines.length) {
+    const last = Math.min(this.lines.length, end + MAX_SIBLING_SCAN);
+    for (let sibling = end; sibling < last; sibling++) {
       const text = this.lines[sibling] ?? "";
-      if (indentOf(text).length <= depth && /^[A-Za-z_$]/.test(text.trimStart())) break;
-      sibling++;
+      if (indentOf(text).length > depth || !/^[A-Za-z_$]/.test(text.trimStart())) continue;
+      return (hits[to] ?? 0) > sibling ? hits.subarray(from, to) : hits;
     }
-    return hits.every((hit) => (hit + length > anchor && hit + length <= end) || hit > sibling)
-      ? inside
-      : hits;
+    return hits;
   }
 }
 
-function firstAbove(sorted: readonly number[], value: number): number | undefined {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] ?? 0) <= value) low = middle + 1;
-    else high = middle;
+/** For each line the next one that is not blank and not deeper; all of them in one pass from below. */
+function blockEnds(lines: readonly string[]): Int32Array {
+  const ends = new Int32Array(lines.length);
+  const open: { line: number; depth: number }[] = [];
+  for (let i = lines.length - 1; i >= 0; i--) {
+    const text = lines[i] ?? "";
+    const depth = indentOf(text).length;
+    while ((open.at(-1)?.depth ?? -1) > depth) open.pop();
+    ends[i] = open.at(-1)?.line ?? lines.length;
+    if (text.trim() !== "") open.push({ line: i, depth });
   }
-  return sorted[low];
+  return ends;
 }

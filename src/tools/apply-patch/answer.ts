@@ -4,20 +4,23 @@ import type { ToolOutput } from "../tool.ts";
 import type { ApplyResult } from "./apply.ts";
 import type { FileChange } from "./plan.ts";
 
-const DIFF_BUDGET = 4_500;
-const MAX_FILES = 60;
+/** Together under 8,000 characters, where the strictest host cuts. */
+const FILES_CHARS = 2_400;
+const MAX_LINES = 40;
+const NOTES_CHARS = 1_200;
+const DIFF_CHARS = 3_400;
 const MAX_RANGES = 12;
-const MAX_NOTES = 12;
 const CONTEXT = 2;
 const MAX_LINE = 300;
 
-export function renderAnswer(result: ApplyResult, diffBudget = DIFF_BUDGET): ToolOutput {
+export function renderAnswer(result: ApplyResult): ToolOutput {
   const { plan, dryRun, checkpoint, recovered } = result;
   const { changes } = plan;
-  const diff = renderDiff(changes, diffBudget);
+  const diff = renderDiff(changes, DIFF_CHARS);
   const added = sum(changes, "added");
   const removed = sum(changes, "removed");
-  const notes = [
+  const allNotes = [
+    ...recovered.map((one) => `recovered: ${one}`),
     ...plan.warnings.map((one) => `warning: ${one}`),
     ...plan.repairs.map((one) => `repaired: ${one.message} (patch line ${one.patchLine})`),
     ...changes.flatMap((change) =>
@@ -26,19 +29,18 @@ export function renderAnswer(result: ApplyResult, diffBudget = DIFF_BUDGET): Too
           `matched: ${change.path} hunk ${hunk} at line ${line} ignoring ${IGNORED[tier]}`,
       ),
     ),
-    ...recovered.map((one) => `recovered: ${one}`),
   ];
+  const notes = within(allNotes, NOTES_CHARS, "notes");
+  const statuses = within(changes.map(statusLine), FILES_CHARS, "files");
+  const shown = changes.slice(0, statuses.count);
   const state = dryRun
     ? "Dry run: nothing was written. It would give:"
-    : changes.length === 0
+    : checkpoint === undefined
       ? "Nothing to do."
       : "Applied:";
-  const lines = [state, ...changes.slice(0, MAX_FILES).map(statusLine)];
-  if (changes.length > MAX_FILES) lines.push(`... and ${changes.length - MAX_FILES} more files`);
-  lines.push(`${changes.length} file(s), +${added} -${removed}`);
+  const lines = [state, ...statuses.lines, `${changes.length} file(s), +${added} -${removed}`];
   if (checkpoint !== undefined) lines.push(`checkpoint: ${checkpoint}`);
-  lines.push(...notes.slice(0, MAX_NOTES).map((note) => note.slice(0, 300)));
-  if (notes.length > MAX_NOTES) lines.push(`... and ${notes.length - MAX_NOTES} more notes`);
+  lines.push(...notes.lines);
   if (diff.text !== "") lines.push("", diff.text);
   if (diff.cut) lines.push("(diff cut; the files hold the rest)");
   return {
@@ -50,7 +52,7 @@ export function renderAnswer(result: ApplyResult, diffBudget = DIFF_BUDGET): Too
       added,
       removed,
       fileCount: changes.length,
-      files: changes.slice(0, MAX_FILES).map((change) => ({
+      files: shown.map((change) => ({
         status: change.status,
         path: change.path,
         ...(change.from === undefined ? {} : { from: change.from }),
@@ -58,11 +60,25 @@ export function renderAnswer(result: ApplyResult, diffBudget = DIFF_BUDGET): Too
         removed: change.removed,
         ranges: change.ranges.slice(0, MAX_RANGES).map(([from, to]) => `${from}-${to}`),
       })),
-      notes: notes.slice(0, MAX_NOTES).map((note) => note.slice(0, 300)),
+      notes: notes.lines,
       diff: diff.text,
       diffCut: diff.cut,
     },
   };
+}
+
+/** As many as fit, at least one, and how many are left out. */
+function within(all: readonly string[], budget: number, what: string): { lines: string[]; count: number } {
+  const lines: string[] = [];
+  let left = budget;
+  for (const line of all) {
+    left -= line.length + 1;
+    if ((left < 0 && lines.length > 0) || lines.length === MAX_LINES) break;
+    lines.push(line.slice(0, budget));
+  }
+  const count = lines.length;
+  if (count < all.length) lines.push(`... and ${all.length - count} more ${what}`);
+  return { lines, count };
 }
 
 const IGNORED = {
@@ -92,7 +108,7 @@ function statusLine(change: FileChange): string {
 }
 
 /** From the known edits; two versions of a whole file are never compared, which takes seconds on a large one. */
-export function renderDiff(changes: readonly FileChange[], budget: number): { text: string; cut: boolean } {
+function renderDiff(changes: readonly FileChange[], budget: number): { text: string; cut: boolean } {
   let left = budget;
   let cut = false;
   const parts: string[] = [];

@@ -1,11 +1,12 @@
 /** The engine: parse, recover, plan, commit. The tool and the command line both enter here. */
 import { randomBytes } from "node:crypto";
-import { lstat, readFile } from "node:fs/promises";
-import { isAbsolute, join, resolve } from "node:path";
+import { lstat, readFile, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { systemClock, type Clock } from "../../shared/clock.ts";
 import { CamelError } from "../../shared/errors.ts";
 import { acquireLock } from "../../shared/lock.ts";
-import { containedPath } from "../../shared/paths.ts";
+import { containedPath, displayPath } from "../../shared/paths.ts";
+import { pruneCheckpoints } from "./checkpoints.ts";
 import { commitFiles } from "./commit.ts";
 import { createDisk, type Disk } from "./disk.ts";
 import { isMissing, recover } from "./journal.ts";
@@ -22,9 +23,7 @@ export interface ApplyOptions {
   signal?: AbortSignal;
   clock?: Clock;
   disk?: Disk;
-  /** Throws where policy forbids the path (absolute, links resolved). */
-  checkPath?(path: string, access: "write" | "delete"): void | Promise<void>;
-  progress?(done: number, total: number): void;
+  progress?: (done: number, total: number) => void;
 }
 
 export interface ApplyResult {
@@ -36,7 +35,10 @@ export interface ApplyResult {
   recovered: string[];
 }
 
+const PRUNE_AFTER_BYTES = 4 * 1024 * 1024;
 const LOCK_WAIT_MS = 20_000;
+/** A file becomes one string, and those end at 512 MiB. */
+const MAX_FILE_BYTES = 400 * 1024 * 1024;
 
 export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
   const { home, dryRun = false, clock = systemClock, disk = createDisk(), signal } = options;
@@ -48,7 +50,7 @@ export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
     ...(signal === undefined ? {} : { signal }),
   });
   try {
-    const recovered = await recover(home, disk);
+    const recovered = await recover(home, disk, options.root);
     const plan = await planPatch(parsed, {
       resolve: (requested, access) => resolvePath(options, requested, access),
       read: readDiskFile,
@@ -57,7 +59,7 @@ export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
       throw new CamelError("cancelled", "The call was cancelled. Nothing was written.");
     if (dryRun || plan.files.length === 0) return { plan, dryRun, checkpoint: undefined, recovered };
     const now = new Date(clock.now()).toISOString();
-    const id = `${now.replace(/[-:.]/g, "").slice(0, 15)}-${randomBytes(4).toString("hex")}`;
+    const id = `${now.replace(/[-:.]/g, "").slice(0, 18)}-${randomBytes(4).toString("hex")}`;
     await commitFiles(plan.files, {
       home,
       root: options.root,
@@ -67,6 +69,11 @@ export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
       ...(signal === undefined ? {} : { signal }),
       ...(options.progress === undefined ? {} : { progress: options.progress }),
     });
+    // Looking through all of them at every patch would cost more than a small patch does.
+    const oldBytes = plan.files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), 0);
+    if (id.endsWith("0") || oldBytes > PRUNE_AFTER_BYTES) {
+      await pruneCheckpoints(home, clock.now()).catch(() => {});
+    }
     return { plan, dryRun, checkpoint: id, recovered };
   } finally {
     await lock.release();
@@ -92,10 +99,15 @@ export async function recoverPatches(
 }
 
 async function resolvePath(
-  { root, checkPath }: ApplyOptions,
+  { root }: ApplyOptions,
   requested: string,
   access: "write" | "delete",
 ): Promise<string> {
+  if (/[\\/]$/.test(requested)) {
+    throw new CamelError("not_a_file", `"${requested}" names a folder.`, {
+      next: "Name a file; folders are made and removed as files need them.",
+    });
+  }
   const real = await containedPath(root, requested, { rootName: "the workspace", allowAbsolute: true });
   if (access === "delete") {
     const named = isAbsolute(requested) ? requested : resolve(root, requested);
@@ -110,8 +122,22 @@ async function resolvePath(
       );
     }
   }
-  await checkPath?.(real, access);
+  await refuseFileAsFolder(root, requested, real);
   return real;
+}
+
+/** `a.txt/b.txt` where `a.txt` is a file. */
+async function refuseFileAsFolder(root: string, requested: string, real: string): Promise<void> {
+  for (let at = dirname(real); ; at = dirname(at)) {
+    const found = await lstat(at).catch(() => undefined);
+    if (found === undefined && dirname(at) !== at) continue;
+    if (found?.isDirectory() !== false) return;
+    throw new CamelError(
+      "not_a_file",
+      `${displayPath(await realpath(root), at)} is a file, so ${requested} can't be below it.`,
+      { next: "Choose another path." },
+    );
+  }
 }
 
 async function readDiskFile(path: string): Promise<DiskFile> {
@@ -119,6 +145,11 @@ async function readDiskFile(path: string): Promise<DiskFile> {
     const found = await lstat(path);
     if (found.isDirectory()) return { kind: "directory" };
     if (!found.isFile()) return { kind: "other" };
+    if (found.size > MAX_FILE_BYTES) {
+      throw new CamelError("too_large", `${basename(path)} is larger than ${MAX_FILE_BYTES >> 20} MiB.`, {
+        next: "Change it with a program made for large files.",
+      });
+    }
     return { kind: "file", bytes: await readFile(path), mode: found.mode & 0o7777, links: found.nlink };
   } catch (error) {
     if (isMissing(error)) return { kind: "missing" };

@@ -36,6 +36,7 @@ export function parseDocument(source: string, loneCr = false): TextDocument {
   let crlf = 0;
   let cr = 0;
   let start = 0;
+  let nextCr = loneCr ? indexOr(text, "\r", 0) : text.length;
   while (start < text.length) {
     let end = text.indexOf("\n", start);
     let next = end + 1;
@@ -47,10 +48,12 @@ export function parseDocument(source: string, loneCr = false): TextDocument {
       crlf++;
     } else lf++;
     if (loneCr) {
-      for (let at = text.indexOf("\r", start); at !== -1 && at < end; at = text.indexOf("\r", start)) {
+      // `nextCr` is looked for again only once it is passed: else each line would search the rest of the file.
+      for (; nextCr < end; nextCr = indexOr(text, "\r", start)) {
+        if (nextCr < start) continue;
         starts.push(start);
-        lines.push(text.slice(start, at));
-        start = at + 1;
+        lines.push(text.slice(start, nextCr));
+        start = nextCr + 1;
         cr++;
       }
       if (start === end && next === end) break;
@@ -62,6 +65,12 @@ export function parseDocument(source: string, loneCr = false): TextDocument {
   starts.push(text.length);
   const ending = crlf > lf && crlf >= cr ? "\r\n" : cr > lf && cr > crlf ? "\r" : "\n";
   return { bom, text, lines, starts, ending };
+}
+
+/** Like indexOf; the text's length where there is none. */
+function indexOr(text: string, char: string, from: number): number {
+  const at = text.indexOf(char, from);
+  return at === -1 ? text.length : at;
 }
 
 export function hasLoneCr(text: string): boolean {

@@ -2,7 +2,7 @@
 import { CamelError, type ErrorCode } from "../../shared/errors.ts";
 import type { TextDocument } from "./document.ts";
 import { hintFor, visible, type Hint } from "./hints.ts";
-import type { HunkFailure } from "./place.ts";
+import type { HunkFailure, Places } from "./order.ts";
 
 export interface PlanFailure {
   path: string;
@@ -16,10 +16,14 @@ export interface PlanFailure {
   next?: string;
 }
 
-const MAX_DETAILED = 8;
-const MAX_PLACES = 200;
+/** Failures told in full; the others by name. Only theirs need their document. */
+export const MAX_DETAILED = 8;
+/** Hosts cut what is longer than 8,000 characters, and the next step comes last. */
+const DETAIL_CHARS = 4_500;
+const NAMES_CHARS = 1_200;
 /** Each hint reads the whole file: few of them on a large one. */
 const HINT_LINE_BUDGET = 400_000;
+const PLACES_SHOWN_WITH_NEIGHBOUR = 6;
 
 interface Described {
   code: ErrorCode;
@@ -29,75 +33,102 @@ interface Described {
 }
 
 export function describeFailure(failures: readonly PlanFailure[]): CamelError {
-  let budget = HINT_LINE_BUDGET;
-  const described = failures.slice(0, MAX_DETAILED).map((failure) => {
+  let lineBudget = HINT_LINE_BUDGET;
+  let room = DETAIL_CHARS;
+  const described: Described[] = [];
+  for (const failure of failures.slice(0, MAX_DETAILED)) {
     const size = failure.document?.lines.length ?? 0;
-    const withHint = size <= budget;
-    if (withHint) budget -= size;
-    return describe(failure, withHint);
-  });
-  const rest = failures.slice(MAX_DETAILED);
-  const lines = described.map(({ text }, i) => (failures.length === 1 ? text : `${i + 1}. ${text}`));
-  if (rest.length > 0) {
-    const shown = rest.slice(0, 40).map((one) => `${one.path} (patch line ${one.patchLine})`);
-    lines.push(`And ${rest.length} more: ${shown.join(", ")}${rest.length > 40 ? ", ..." : ""}.`);
+    const withHint = size <= lineBudget;
+    if (withHint) lineBudget -= size;
+    const one = describe(failure, withHint, room);
+    if (described.length > 0 && one.text.length > room) break;
+    room -= one.text.length;
+    described.push(one);
   }
-  const first = described[0];
+  const lines = described.map(({ text }, i) => (failures.length === 1 ? text : `${i + 1}. ${text}`));
+  const rest = failures.slice(described.length);
+  if (rest.length > 0) lines.push(`And ${rest.length} more: ${named(rest)}.`);
   const nexts = [...new Set(described.map(({ next }) => next))];
   return new CamelError(
-    first?.code ?? "patch_no_match",
+    described[0]?.code ?? "patch_no_match",
     `Nothing was written. ${failures.length === 1 ? "" : `${failures.length} problems:\n`}${lines.join("\n")}`,
     {
       next: nexts.slice(0, 3).join(" "),
-      details: { written: false, failures: described.map((one) => one.detail) },
+      details: {
+        written: false,
+        failureCount: failures.length,
+        failures: described.map((one) => one.detail),
+      },
     },
   );
 }
 
-function describe(failure: PlanFailure, withHint: boolean): Described {
-  const { path, patchLine } = failure;
+function named(failures: readonly PlanFailure[]): string {
+  let room = NAMES_CHARS;
+  const shown: string[] = [];
+  for (const { path, patchLine } of failures) {
+    const name = `${clip(path)} (patch line ${patchLine})`;
+    room -= name.length + 2;
+    if (room < 0) return `${shown.join(", ")}, ...`;
+    shown.push(name);
+  }
+  return shown.join(", ");
+}
+
+function clip(text: string): string {
+  return text.length > 160 ? `${text.slice(0, 157)}...` : text;
+}
+
+function describe(failure: PlanFailure, withHint: boolean, room: number): Described {
+  const { patchLine } = failure;
+  const path = clip(failure.path);
   const own = failure.failure;
   if (own === undefined) {
     const code = failure.code ?? "io_error";
+    const message = (failure.message ?? path).slice(0, 600);
     return {
       code,
-      text: `${failure.message ?? path} (patch line ${patchLine})`,
+      text: `${message} (patch line ${patchLine})`,
       next: failure.next ?? "Correct the operation and send the whole patch again.",
-      detail: { path, patchLine, code, message: failure.message ?? "" },
+      detail: { path, patchLine, code, message },
     };
   }
   const where = `${path}, hunk ${own.hunk.number} (patch line ${patchLine})`;
   const detail: Record<string, unknown> = { path, patchLine, hunk: own.hunk.number, reason: own.reason };
-  if (own.places.length > 0) detail["lines"] = own.places.slice(0, MAX_PLACES);
-  const places = listed(own.places);
+  // A third of the room, so that the same numbers fit twice: in words and as data.
+  const shown = own.places.lines.slice(0, Math.max(10, Math.floor(room / 3 / 7)));
+  if (shown.length > 0) detail["lines"] = shown;
+  if (own.places.count > shown.length) detail["lineCount"] = own.places.count;
+  const places = listed(shown, own.places);
+  const anchor = clip(own.anchor ?? "");
   switch (own.reason) {
     case "ambiguous":
       return {
         code: "patch_ambiguous",
-        text: `${where}: its old lines stand at several places: lines ${places}.`,
+        text: `${where}: its old lines stand at several places: lines ${places}.${neighbours(failure.document, own)}`,
         next: "Add context lines above or below until the place is unique, or an @@ anchor with a line that stands only above it, and send the whole patch again.",
         detail,
       };
     case "anchor_missing":
       return {
-        code: own.places.length > 0 ? "patch_ambiguous" : "patch_no_match",
-        text: `${where}: the anchor "${own.anchor}" is not in the file${own.places.length > 0 ? `, and the old lines stand at several places: lines ${places}` : ""}.`,
+        code: own.places.count > 0 ? "patch_ambiguous" : "patch_no_match",
+        text: `${where}: the anchor "${anchor}" is not in the file${own.places.count > 0 ? `, and the old lines stand at several places: lines ${places}.${neighbours(failure.document, own)}` : "."}`,
         next: "Use an anchor that is a whole line of the file, or add context lines, and send the whole patch again.",
-        detail: { ...detail, anchor: own.anchor ?? "" },
+        detail: { ...detail, anchor },
       };
     case "anchor_ambiguous":
       return {
         code: "patch_ambiguous",
-        text: `${where}: the anchor "${own.anchor}" stands at several places: lines ${places}.`,
+        text: `${where}: the anchor "${anchor}" stands at several places: lines ${places}.`,
         next: "Quote the line to insert after as context, with more lines around it, and send the whole patch again.",
-        detail: { ...detail, anchor: own.anchor ?? "" },
+        detail: { ...detail, anchor },
       };
     case "beyond_anchor":
       return {
         code: "patch_no_match",
-        text: `${where}: its old lines stand at line ${places}, but not below the anchor "${own.anchor}".`,
+        text: `${where}: its old lines stand at line ${places}, but not below the anchor "${anchor}".`,
         next: "Use an anchor above the place, or none, and send the whole patch again.",
-        detail: { ...detail, anchor: own.anchor ?? "" },
+        detail: { ...detail, anchor },
       };
     case "overlap":
       return {
@@ -118,6 +149,19 @@ function describe(failure: PlanFailure, withHint: boolean): Described {
   }
 }
 
+/** What stands just above each place: that is what makes it unique. */
+function neighbours(document: TextDocument | undefined, { places }: HunkFailure): string {
+  if (document === undefined) return "";
+  const above = places.lines
+    .slice(0, PLACES_SHOWN_WITH_NEIGHBOUR)
+    .map((line) =>
+      line === 1
+        ? "   line 1 is the first of the file"
+        : `   above line ${line}: |${visible(document.lines[line - 2] ?? "", 100)}|`,
+    );
+  return `\n${above.join("\n")}`;
+}
+
 function notFound(
   failure: PlanFailure,
   own: HunkFailure,
@@ -135,25 +179,19 @@ function notFound(
     detail["alreadyAppliedAt"] = hint.alreadyAppliedAt;
     next = "Remove the hunk if it is already applied, and send the rest again.";
   } else if (hint.nearest !== undefined) {
-    const { from, to, line, patchLine, expected, found } = hint.nearest;
+    const { from, to, line, patchLine, expected, found, excerpt } = hint.nearest;
     parts.push(
       `The nearest place is lines ${from}-${to}; the first difference is at line ${line} (patch line ${patchLine}):`,
       `   patch: |${visible(expected)}|`,
       `   file:  |${visible(found)}|`,
     );
-    detail["nearest"] = {
-      from,
-      to,
-      line,
-      patchLine,
-      expected: expected.slice(0, 300),
-      found: found.slice(0, 300),
-    };
+    if (excerpt.length > 1) parts.push("   the file there:", ...excerpt.map((text) => `   ${text}`));
+    detail["nearest"] = { from, to, line, patchLine, expected: clip(expected), found: clip(found) };
+    next = "Correct the hunk's old lines to what the file says, and send the whole patch again.";
   }
   return { code: "patch_no_match", text: parts.join("\n"), next, detail };
 }
 
-function listed(places: readonly number[]): string {
-  const shown = places.slice(0, MAX_PLACES).join(", ");
-  return places.length > MAX_PLACES ? `${shown}, ... (${places.length} in all)` : shown;
+function listed(shown: readonly number[], { count }: Places): string {
+  return count > shown.length ? `${shown.join(", ")}, ... (${count} in all)` : shown.join(", ");
 }

@@ -2,23 +2,33 @@
 import type { TextDocument } from "./document.ts";
 import type { Hunk } from "./patch.ts";
 import { findAll } from "./search.ts";
-import { normalize } from "./tiers.ts";
+import { normalize, normalizeAll } from "./tiers.ts";
 
 export interface Hint {
   alreadyAppliedAt?: number;
-  nearest?: { from: number; to: number; line: number; patchLine: number; expected: string; found: string };
+  nearest?: {
+    from: number;
+    to: number;
+    line: number;
+    patchLine: number;
+    expected: string;
+    found: string;
+    /** The file's own lines from the difference on, numbered, blanks visible. */
+    excerpt: string[];
+  };
 }
 
 /** A line that is everywhere says nothing about where the hunk belongs. */
 const MAX_OCCURRENCES = 40;
 const MAX_SCORED_LINES = 20_000;
+const MAX_EXCERPT = 10;
 
 export function hintFor(document: TextDocument, hunk: Hunk): Hint {
   const old = hunk.lines.filter((line) => line.kind !== "+");
   const after = hunk.lines.filter((line) => line.kind !== "-");
   const hint: Hint = {};
   if (hunk.lines.some((line) => line.kind === "+")) {
-    const trimmed = document.lines.map((line) => line.trimEnd());
+    const trimmed = normalizeAll(document.lines, "trailing-blanks");
     const hit = findAll(trimmed, [after.map((line) => line.text.trimEnd())])[0]?.[0];
     if (hit !== undefined) hint.alreadyAppliedAt = hit + 1;
   }
@@ -37,8 +47,13 @@ export function hintFor(document: TextDocument, hunk: Hunk): Hint {
     patchLine: differing.patchLine,
     expected: differing.text,
     found: document.lines[start + at] ?? "(end of file)",
+    excerpt: excerptOf(document, start + at, Math.min(MAX_EXCERPT, old.length - at)),
   };
   return hint;
+}
+
+function excerptOf(document: TextDocument, from: number, count: number): string[] {
+  return document.lines.slice(from, from + count).map((line, i) => `${from + i + 1} |${visible(line, 120)}|`);
 }
 
 function nearestStart(lines: readonly string[], old: readonly string[]): number | undefined {
@@ -51,8 +66,7 @@ function nearestStart(lines: readonly string[], old: readonly string[]): number 
     wanted.set(key, offsets);
   }
   const positions = new Map<string, number[]>();
-  for (let i = 0; i < lines.length; i++) {
-    const key = normalize(lines[i] ?? "", "punctuation");
+  for (const [i, key] of normalizeAll(lines, "punctuation").entries()) {
     if (!wanted.has(key)) continue;
     const list = positions.get(key) ?? [];
     if (list.length <= MAX_OCCURRENCES) list.push(i);
@@ -98,8 +112,8 @@ function wordsOf(line: string): string[] {
 }
 
 /** Blanks made visible, long lines cut. */
-export function visible(line: string): string {
-  const cut = line.length > 160 ? `${line.slice(0, 157)}...` : line;
+export function visible(line: string, longest = 160): string {
+  const cut = line.length > longest ? `${line.slice(0, longest - 3)}...` : line;
   const blanks = cut.replace(/^[ \t]+|[ \t]+$|\u00A0/g, (run) =>
     run
       .replace(/ /g, "·")

@@ -6,6 +6,9 @@
  *   <home>/checkpoints/<id>/manifest.json   the same file again, once no temporary file is left
  *   <home>/checkpoints/<id>/blobs       the old contents one after the other; an entry says offset and length
  *
+ * The manifest is JSON, the type Journal below, written once. `id` begins with the time in UTC, so names sort by age.
+ * A folder without a manifest belongs to a journal in open/. How many are kept: see checkpoints.ts.
+ *
  * To restore a checkpoint: for each entry, where `before` is set write blobs[offset, offset + length) with `mode` to
  * `path`, else remove `path`. `after.sha256` tells whether the file is still as the patch left it.
  */
@@ -13,7 +16,7 @@ import { createHash } from "node:crypto";
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
-import type { Disk } from "./disk.ts";
+import { eachLimited, type Disk } from "./disk.ts";
 
 export interface JournalEntry {
   path: string;
@@ -62,48 +65,66 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Finishes or undoes what a dead process left. The caller holds the lock. Returns what was done, in words. */
-export async function recover(home: string, disk: Disk): Promise<string[]> {
+/**
+ * Finishes or undoes what a dead process left. The caller holds the lock. Returns what was done, in words. A patch
+ * of another workspace that can't be undone now stays for later: it must not stop work in this one.
+ */
+export async function recover(home: string, disk: Disk, root?: string): Promise<string[]> {
   const { openDirectory } = journalPaths(home, "-");
-  const names = await readdir(openDirectory).catch(() => []);
+  const names: string[] = await readdir(openDirectory).catch(() => []);
   const notes: string[] = [];
-  for (const name of names.sort()) {
+  for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
     const [id, kind] = [name.slice(0, name.lastIndexOf(".")), name.slice(name.lastIndexOf(".") + 1)];
     if (id === "" || (kind !== "json" && kind !== "done" && kind !== "tmp")) continue;
-    const paths = journalPaths(home, id);
     if (kind === "tmp") {
       // It never became a journal, so nothing else was touched.
       await disk.unlink(join(openDirectory, name)).catch(() => {});
       continue;
     }
-    const journal = parseJournal(await readFile(join(openDirectory, name), "utf8"));
-    if (kind === "done") {
-      await tidy(journal, paths, disk);
-      notes.push(`patch ${id} had been applied when its process ended; its temporary files were removed`);
-    } else {
-      const kept = await undo(journal, paths, disk);
-      notes.push(`patch ${id} had not been finished when its process ended; it was undone`, ...kept);
+    const journal = parseJournal(name, await readFile(join(openDirectory, name), "utf8"));
+    const paths = journalPaths(home, id);
+    try {
+      if (kind === "done") {
+        await tidy(journal, paths, disk);
+        notes.push(`patch ${id} had been applied when its process ended; its temporary files were removed`);
+      } else {
+        const kept = await undo(journal, paths, disk);
+        notes.push(`patch ${id} had not been finished when its process ended; it was undone`, ...kept);
+      }
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (journal.root === root) {
+        throw new CamelError("io_error", `An unfinished patch (${id}) can't be undone: ${message}`, {
+          next: "Free disk space or restore access to the named path; the next apply_patch call undoes it first.",
+          cause: error,
+        });
+      }
+      notes.push(`patch ${id} in ${journal.root} can't be undone yet: ${message}`);
     }
   }
   return notes;
 }
 
-function parseJournal(text: string): Journal {
-  const value: unknown = JSON.parse(text);
-  if (typeof value === "object" && value !== null && "entries" in value && Array.isArray(value.entries)) {
-    return value as Journal;
+function parseJournal(name: string, text: string): Journal {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && "entries" in value && Array.isArray(value.entries)) {
+      return value as Journal;
+    }
+  } catch {
+    // Told below.
   }
-  throw new CamelError("internal", "A patch journal can't be read.", {
-    next: "Look at the files in checkpoints/open in the state directory.",
+  throw new CamelError("io_error", `The patch journal ${name} can't be read.`, {
+    next: "Ask the user to look at checkpoints/open in the state directory and to move the file away.",
   });
 }
 
 /** Removes what only the commit needed, then files the journal as the checkpoint's manifest. */
 export async function tidy(journal: Journal, paths: JournalPaths, disk: Disk): Promise<void> {
-  for (const entry of journal.entries) {
-    await removeIfThere(entry.backup, disk);
-    await removeIfThere(entry.staged, disk);
-  }
+  // Every new file has its name by now, so only the backups are left.
+  await eachLimited(journal.entries, async ({ before, backup }) => {
+    if (before !== undefined) await removeIfThere(backup, disk);
+  });
   await disk.rename(paths.done, paths.manifest);
 }
 
@@ -135,6 +156,7 @@ async function undoEntry(entry: JournalEntry, disk: Disk): Promise<string | unde
   const backup = entry.before === undefined ? undefined : await identity(entry.backup);
   if (entry.before === undefined) {
     if (current !== undefined && current.sha256 === entry.after?.sha256) await disk.unlink(entry.path);
+    else if (current !== undefined) note = `${entry.path} was edited meanwhile and left alone`;
   } else if (backup !== undefined) {
     const untouched = current !== undefined && current.inode === backup.inode;
     if (untouched || current?.sha256 === entry.before.sha256) await disk.unlink(entry.backup);

@@ -9,7 +9,14 @@
  * body, the whole diff is read again by its prefixes, and that is reported.
  */
 import type { Hunk, ParsedPatch, PatchOp, Repair, SourceLine, UpdateOp } from "./patch.ts";
-import { closeHunk, emptyHunk, invalid, parseHunkHeader, pushHunkLine, reportHunkRepairs } from "./parse.ts";
+import {
+  closeHunk,
+  emptyHunk,
+  invalid,
+  parseHunkHeader,
+  pushHunkLine,
+  reportHunkRepairs,
+} from "./parse-hunk.ts";
 import { startsUnified, type Wrapping } from "./unwrap.ts";
 
 const COUNTS = /^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@/;

@@ -3,9 +3,10 @@
  * Reads only, through `io`. Every failure of the whole patch is collected before any is reported.
  */
 import { isUtf8 } from "node:buffer";
+import { basename, dirname } from "node:path";
 import { CamelError, toCamelError, type ErrorCode } from "../../shared/errors.ts";
 import { applyEdits, hasLoneCr, parseDocument, type Edit, type TextDocument } from "./document.ts";
-import { describeFailure, type PlanFailure } from "./failure.ts";
+import { describeFailure, MAX_DETAILED, type PlanFailure } from "./failure.ts";
 import type { AddOp, DeleteOp, ParsedPatch, PatchOp, Repair, UpdateOp } from "./patch.ts";
 import { placeHunks, type HunkFailure, type Placement } from "./place.ts";
 import type { MatchTier } from "./tiers.ts";
@@ -62,6 +63,9 @@ interface Entry {
   gone: boolean;
 }
 
+/** Each Update section reads its file anew; past this many bytes read again, sections should be joined. */
+const MAX_BYTES_AGAIN = 64 * 1024 * 1024;
+
 export async function planPatch(patch: ParsedPatch, io: PlanIo): Promise<Plan> {
   const planner = new Planner(io, patch.repairs);
   for (const op of patch.ops) await planner.run(op);
@@ -75,6 +79,8 @@ class Planner {
   private readonly warnings: string[] = [];
   private readonly repairs: Repair[];
   private readonly failures: PlanFailure[] = [];
+  private readonly updated = new Set<string>();
+  private bytesAgain = 0;
 
   constructor(io: PlanIo, repairs: readonly Repair[]) {
     this.io = io;
@@ -111,6 +117,7 @@ class Planner {
           before.bytes.equals(after.bytes));
       if (!unchanged) files.push({ path, before, after });
     }
+    refuseFileAndFolder(files);
     return { files, changes: this.changes, warnings: this.warnings, repairs: this.repairs };
   }
 
@@ -236,6 +243,15 @@ class Planner {
           : `Check the path, or use "*** Add File: ${op.path}" to create it.`,
       );
     }
+    if (this.updated.has(path)) this.bytesAgain += current.bytes.length;
+    this.updated.add(path);
+    if (this.bytesAgain > MAX_BYTES_AGAIN) {
+      throw fault(
+        "too_large",
+        `${op.path} has too many Update sections for its size.`,
+        "Put all hunks of a file under one Update header.",
+      );
+    }
     const change: FileChange = { status: "M", path: op.path, added: 0, removed: 0, ranges: [], tiers: [] };
     let bytes = current.bytes;
     if (op.hunks.length > 0) {
@@ -290,7 +306,13 @@ class Planner {
     }
     if (Array.isArray(placement)) {
       for (const failure of placement) {
-        this.failures.push({ path: op.path, patchLine: failure.hunk.patchLine, failure, document });
+        const told = this.failures.length < MAX_DETAILED;
+        this.failures.push({
+          path: op.path,
+          patchLine: failure.hunk.patchLine,
+          failure,
+          ...(told ? { document } : {}),
+        });
       }
       return undefined;
     }
@@ -310,6 +332,22 @@ class Planner {
     change.document = document;
     change.edits = placement.edits;
     return applyEdits(document, placement.edits);
+  }
+}
+
+/** One patch may not make `a` a file and put another file below it. */
+function refuseFileAndFolder(files: readonly PlannedFile[]): void {
+  const made = new Set(files.filter(({ after }) => after !== undefined).map(({ path }) => path));
+  for (const { path, after } of files) {
+    if (after === undefined) continue;
+    for (let at = dirname(path); at !== dirname(at); at = dirname(at)) {
+      if (!made.has(at)) continue;
+      throw fault(
+        "patch_invalid",
+        `Nothing was written. The patch makes ${basename(at)} a file and puts ${basename(path)} below it.`,
+        "Choose other paths.",
+      );
+    }
   }
 }
 

@@ -4,13 +4,16 @@ import type { Hunk, HunkLine, Repair } from "./patch.ts";
 export interface Reading {
   lines: HunkLine[];
   repair?: Omit<Repair, "patchLine">;
+  /** Another reading of equal rank: where indentation may differ, both must give the same lines. */
+  rival?: HunkLine[];
 }
 
 const LITERAL_TABS = /^(?:\\t)+/;
 
-export function readingsOf(hunk: Hunk): Reading[] {
+/** In order of rank; readings of one rank are tried together, tier by tier. */
+export function readingsOf(hunk: Hunk): Reading[][] {
   const asWritten: Reading = { lines: hunk.lines };
-  const readings: Reading[] = [];
+  const ranks: Reading[][] = [[asWritten]];
   if (hunk.lines.some((line) => line.unprefixed === true)) {
     // Where one context line lost its prefix, the indented ones did too, though they still begin with a blank.
     const whole = hunk.lines.map((line): HunkLine =>
@@ -18,31 +21,28 @@ export function readingsOf(hunk: Hunk): Reading[] {
         ? { ...line, text: ` ${line.text}` }
         : line,
     );
-    readings.push({
-      lines: whole,
-      repair: { kind: "unprefixed_context", message: "context lines were read without a prefix" },
-    });
+    ranks[0] = [
+      {
+        lines: whole,
+        repair: { kind: "unprefixed_context", message: "context lines were read without a prefix" },
+        rival: hunk.lines,
+      },
+      { ...asWritten, rival: whole },
+    ];
   }
-  readings.push(asWritten);
   const firstReal = hunk.lines.findIndex((line) => line.bare !== true);
   const rest = hunk.lines.slice(firstReal);
   if (firstReal > 0 && rest.some((line) => line.kind !== "+")) {
-    readings.push({
-      lines: rest,
-      repair: {
-        kind: "leading_blank",
-        message: `${firstReal} empty line(s) at the hunk's start were not read as context`,
-      },
-    });
+    const message = `${firstReal} empty line(s) at the hunk's start were not read as context`;
+    ranks.push([{ lines: rest, repair: { kind: "leading_blank", message } }]);
   }
   if (hunk.lines.some((line) => LITERAL_TABS.test(line.text))) {
-    readings.push({
-      lines: hunk.lines.map((line) => ({
-        ...line,
-        text: line.text.replace(LITERAL_TABS, (tabs) => "\t".repeat(tabs.length / 2)),
-      })),
-      repair: { kind: "literal_tab", message: 'indentation written as "\\t" was read as tabs' },
-    });
+    const lines = hunk.lines.map((line) => ({
+      ...line,
+      text: line.text.replace(LITERAL_TABS, (tabs) => "\t".repeat(tabs.length / 2)),
+    }));
+    const message = 'indentation written as "\\t" was read as tabs';
+    ranks.push([{ lines, repair: { kind: "literal_tab", message } }]);
   }
-  return readings;
+  return ranks;
 }

@@ -1,10 +1,19 @@
+import { CamelError } from "../../shared/errors.ts";
+
+/** Ascending line indexes. Typed, so that a narrower range of them is a view and costs nothing. */
+export type Hits = Int32Array;
+
+/** More places than this, over all hunks, is no patch that anybody means. */
+const MAX_HITS = 4_000_000;
+
 /**
  * Finds every occurrence of many line sequences in one pass (Aho-Corasick over interned lines): time grows with
  * file plus patch, not with their product, whatever the lines repeat.
  */
-export function findAll(lines: readonly string[], patterns: readonly (readonly string[])[]): number[][] {
+export function findAll(lines: readonly string[], patterns: readonly (readonly string[])[]): Hits[] {
   const ids = new Map<string, number>();
   const results: number[][] = [];
+  let left = Math.max(MAX_HITS, 2 * lines.length);
   // State 0 is the root. Most states have one child, kept inline; the others' further children go to the map.
   const onlyLabel: number[] = [-1];
   const onlyChild: number[] = [0];
@@ -78,10 +87,35 @@ export function findAll(lines: readonly string[], patterns: readonly (readonly s
       at = report[at] ?? 0
     ) {
       const pattern = output[at]?.[0];
-      if (pattern !== undefined) results[pattern]?.push(i - (lengthOf[pattern] ?? 0) + 1);
+      if (pattern === undefined) continue;
+      if (--left < 0) throw tooManyPlaces();
+      results[pattern]?.push(i - (lengthOf[pattern] ?? 0) + 1);
     }
   }
-  return results;
+  const shared = new Map<number[], Hits>();
+  return results.map((hits) => {
+    const known = shared.get(hits) ?? Int32Array.from(hits);
+    shared.set(hits, known);
+    return known;
+  });
+}
+
+/** How many of the ascending `hits` are below `value`. */
+export function countBelow(hits: Hits, value: number): number {
+  let low = 0;
+  let high = hits.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((hits[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function tooManyPlaces(): CamelError {
+  return new CamelError("patch_ambiguous", "The old lines of the hunks stand at millions of places.", {
+    next: "Quote lines around each place that stand only there, and send the whole patch again.",
+  });
 }
 
 /** Failure links, and for each state the nearest shorter state that ends a pattern. Parents precede children by depth. */

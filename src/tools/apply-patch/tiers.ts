@@ -3,9 +3,9 @@ export const TIERS = ["exact", "trailing-blanks", "indentation", "punctuation"] 
 export type MatchTier = (typeof TIERS)[number];
 
 const PUNCTUATION = new Map<string, string>([
-  ...[..."‐‑‒–—―−﹘﹣－"].map((dash) => [dash, "-"] as const),
-  ...[..."‘’‚‛′＇"].map((quote) => [quote, "'"] as const),
-  ...[..."“”„‟″«»＂"].map((quote) => [quote, '"'] as const),
+  ..."‐‑‒–—―−﹘﹣－".split("").map((dash) => [dash, "-"] as const),
+  ..."‘’‚‛′＇".split("").map((quote) => [quote, "'"] as const),
+  ..."“”„‟″«»＂".split("").map((quote) => [quote, '"'] as const),
   ..."\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u202F\u205F\u3000"
     .split("")
     .map((space) => [space, " "] as const),
@@ -31,6 +31,20 @@ export function normalize(line: string, tier: MatchTier): string {
         .trim();
     }
   }
+}
+
+/** Equal lines are normalised once and share one string, which makes them cheap to look up later. */
+export function normalizeAll(lines: readonly string[], tier: MatchTier): readonly string[] {
+  if (tier === "exact") return lines;
+  const known = new Map<string, string>();
+  return lines.map((line) => {
+    let text = known.get(line);
+    if (text === undefined) {
+      text = normalize(line, tier);
+      known.set(line, text);
+    }
+    return text;
+  });
 }
 
 export function indentOf(line: string): string {
@@ -59,23 +73,24 @@ export function reindent(pairs: readonly Pair[], added: readonly string[]): stri
   }
   if ([...map].every(([from, to]) => from === to)) return [...added];
   if (lostPrefix(pairs)) {
-    const known = added.every((line) => line.trim() === "" || !map.has(indentOf(line)));
+    const depths = new Set(map.values());
     const removed = pairs.some((pair) => pair.kind === "-" && pair.patch.trim() !== "");
-    if (
-      removed ||
-      (known && added.every((line) => line.trim() === "" || [...map.values()].includes(indentOf(line))))
-    ) {
-      return [...added];
-    }
+    const fitsFile = added.every((line) => {
+      const own = indentOf(line);
+      return line.trim() === "" || (!map.has(own) && depths.has(own));
+    });
+    if (removed || fitsFile) return [...added];
   }
   const out: string[] = [];
+  const mapped = new Map<string, string | undefined>();
   for (const line of added) {
     if (line.trim() === "") {
       out.push(line);
       continue;
     }
     const from = indentOf(line);
-    const to = mapIndent(map, from);
+    if (!mapped.has(from)) mapped.set(from, mapIndent(map, from));
+    const to = mapped.get(from);
     if (to === undefined) return undefined;
     out.push(to + line.slice(from.length));
   }

@@ -18,7 +18,7 @@ const V4A_START = /^\*\*\* ?(?:Begin Patch\s*$|(?:Add|Update|Delete|Move) File:)
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const HEREDOC = /<<-?[ \t]*(?:'([A-Za-z_]\w*)'|"([A-Za-z_]\w*)"|([A-Za-z_]\w*))[ \t]*$/;
 
-export function splitPatchText(text: string): SourceLine[] {
+function splitPatchText(text: string): SourceLine[] {
   const body = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const lines = body
     .split("\n")
@@ -53,7 +53,7 @@ export function unwrap(text: string): Wrapping {
   return { lines, first: lines.length, format: "none", closers, proseLines };
 }
 
-export function startsPatch(lines: readonly SourceLine[], at: number): "v4a" | "unified" | "none" {
+function startsPatch(lines: readonly SourceLine[], at: number): "v4a" | "unified" | "none" {
   const line = lines[at]?.text ?? "";
   if (line.startsWith("***") && V4A_START.test(line)) {
     // Some models put a unified diff into the V4A envelope; the envelope is then only a wrapper.

@@ -1,7 +1,7 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
 import { containedPath } from "../../shared/paths.ts";
+import type { ToolContext } from "../context.ts";
 
 /** Which files are an agent's memory: MEMORY.md (or memory.md) and everything under memory/. Nothing else. */
 export async function resolveMemoryFile(root: string, requested: string): Promise<string> {
@@ -27,21 +27,44 @@ export async function resolveMemoryFile(root: string, requested: string): Promis
   return real;
 }
 
-/** All memory files as `MEMORY.md` or `memory/…`, sorted; hidden names and links are left out. */
-export async function listMemoryFiles(root: string, limit = 10_000): Promise<string[]> {
-  const top = await readdir(root, { withFileTypes: true }).catch(() => []);
-  const names = top.filter((entry) => entry.isFile()).map((entry) => entry.name);
-  const main = names.find((name) => name === "MEMORY.md") ?? names.find((name) => name === "memory.md");
-  const found: string[] = main === undefined ? [] : [main];
-  const pending = top.some((entry) => entry.isDirectory() && entry.name === "memory") ? ["memory"] : [];
-  for (let next = pending.shift(); next !== undefined && found.length < limit; next = pending.shift()) {
-    const entries = await readdir(join(root, next), { withFileTypes: true }).catch(() => []);
-    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (entry.name.startsWith(".")) continue;
-      if (entry.isDirectory()) pending.push(`${next}/${entry.name}`);
-      else if (entry.isFile() && entry.name.toLowerCase().endsWith(".md"))
-        found.push(`${next}/${entry.name}`);
-    }
+/**
+ * All memory files as `MEMORY.md` or `memory/…`, sorted; hidden names and links are left out. `pattern` is a glob over
+ * those names; one without a folder is compared with the file's own name.
+ */
+export async function listMemoryFiles(root: string, limit = 10_000, pattern = "**"): Promise<string[]> {
+  const { default: glob } = await import("fast-glob");
+  const patterns = pattern.includes("/") || pattern === "**" ? [pattern] : [pattern, `**/${pattern}`];
+  const found = await glob(patterns, {
+    cwd: root,
+    // What isn't memory is never walked: the root may be a whole workspace.
+    ignore: ["!(memory|MEMORY.md|memory.md)", "!(memory)/**"],
+    followSymbolicLinks: false,
+    caseSensitiveMatch: false,
+    suppressErrors: true,
+  });
+  const files = found.filter((path) => /\.md$/i.test(path)).sort();
+  // Names that differ by case are one file to people.
+  const hasMain = files.includes("MEMORY.md");
+  return files.filter((path) => path !== "memory.md" || !hasMain).slice(0, limit);
+}
+
+/** The root a name is relative to: the caller's own, or a granted one for `shared/NAME/…`. */
+export async function memoryRootOf(
+  filePath: string,
+  context: Pick<ToolContext, "memoryRoot" | "sharedMemory">,
+): Promise<{ root: string; path: string; prefix: string }> {
+  const [, name, path] = /^(?:\.\/)*shared\/([^/]+)\/(.+)$/.exec(filePath.replaceAll("\\", "/")) ?? [];
+  if (name === undefined || path === undefined)
+    return { root: await context.memoryRoot(), path: filePath, prefix: "" };
+  const granted = context.sharedMemory();
+  const found = granted.find((one) => one.name === name);
+  if (found === undefined) {
+    throw new CamelError("not_found", `There is no shared memory "${name}" for you.`, {
+      next:
+        granted.length === 0
+          ? "Use a file of your own memory."
+          : `Shared with you: ${granted.map((one) => one.name).join(", ")}.`,
+    });
   }
-  return found.slice(0, limit);
+  return { root: found.root, path, prefix: `shared/${name}/` };
 }

@@ -1,9 +1,10 @@
 import { z } from "zod";
+import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
 import { displayPath, openInside } from "../../shared/paths.ts";
 import { defineTool } from "../tool.ts";
-import { listMemoryFiles, resolveMemoryFile } from "./memory-files.ts";
+import { listMemoryFiles, memoryRootOf, resolveMemoryFile } from "./memory-files.ts";
 
 /** Past this many characters reading stops; the answer says where to go on. Keeps a 1 GB file from filling memory. */
 const MAX_CHARS = 1_000_000;
@@ -12,7 +13,7 @@ export const memoryGet = defineTool({
   name: "memory_get",
   title: "Read a memory file",
   description:
-    'Reads a memory file with line numbers: "MEMORY.md", "memory.md" or a path under "memory/". Use it after memory_search to see the lines around a hit.',
+    'Reads a memory file with line numbers: "MEMORY.md", "memory.md" or a path under "memory/" (or "shared/NAME/" and such a path, as memory_search showed it). Use it after memory_search to see the lines around a hit.',
   tier: "core",
   schema: z.object({
     filePath: z.string().describe('Relative path such as "MEMORY.md" or "memory/2026-03-09.md".'),
@@ -30,8 +31,8 @@ export const memoryGet = defineTool({
   effect: "read",
   idempotent: true,
   async touches({ filePath }, context) {
-    const root = await context.memoryRoot();
-    return { paths: [{ path: resolve(root, filePath), access: "read" }] };
+    const { root, path } = await memoryRootOf(filePath, context);
+    return { paths: [{ path: resolve(root, path), access: "read" }] };
   },
   async execute({ filePath, from, lines }, context) {
     const first = from ?? 1;
@@ -41,18 +42,12 @@ export const memoryGet = defineTool({
         next: "Use 1 or more.",
       });
     }
-    const root = await context.memoryRoot();
-    const real = await resolveMemoryFile(root, filePath).catch((error: unknown) =>
-      missing(error, root, filePath),
-    );
-    const handle = await openInside(root, real).catch((error: unknown) => missing(error, root, filePath));
+    const { root, path, prefix } = await memoryRootOf(filePath, context);
+    const orMissing = (error: unknown): Promise<never> => missing(error, root, filePath, prefix);
+    const real = await resolveMemoryFile(root, path).catch(orMissing);
+    const handle = await openInside(root, real).catch(orMissing);
     try {
-      const slice = await readLines(
-        handle.createReadStream({ autoClose: false }),
-        first,
-        wanted,
-        context.signal,
-      );
+      const slice = await readLines(chunksOf(handle), first, wanted, context.signal);
       if (slice.lines.length === 0 && first > 1) {
         throw new CamelError(
           "invalid_input",
@@ -62,7 +57,7 @@ export const memoryGet = defineTool({
           },
         );
       }
-      const name = displayPath(root, resolve(root, filePath));
+      const name = prefix + displayPath(root, resolve(root, path));
       const nextFrom = slice.ended ? undefined : first + slice.lines.length;
       const numbered = slice.lines.map((line, index) =>
         line === "" ? `${first + index}:` : `${first + index}: ${line}`,
@@ -88,14 +83,25 @@ export const memoryGet = defineTool({
   },
 });
 
-async function missing(error: unknown, root: string, filePath: string): Promise<never> {
+async function missing(error: unknown, root: string, filePath: string, prefix: string): Promise<never> {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
-  const files = await listMemoryFiles(root, 12);
+  const files = (await listMemoryFiles(root, 12)).map((file) => prefix + file);
   throw new CamelError("not_found", `There is no memory file "${filePath}".`, {
     next: files.length === 0 ? "The memory is empty so far." : `Existing files: ${files.join(", ")}.`,
     details: { files },
   });
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** A stream of Node's takes longer to make than most memory files to read. */
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 interface Slice {

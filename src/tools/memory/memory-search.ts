@@ -1,12 +1,18 @@
+import { join } from "node:path";
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
 import { defineTool, type ToolDef } from "../tool.ts";
+import type { ToolContext } from "../context.ts";
+import type { EmbeddingSettings } from "./embeddings/endpoint.ts";
+import type { SemanticIndex } from "./embeddings/semantic-index.ts";
 import type { Skipped } from "./search/discover.ts";
 import type { MemoryIndex } from "./search/memory-index.ts";
 import type { SearchAnswer, SearchHit } from "./search/search.ts";
 
 const DEFAULT_RESULTS = 6;
 const MOST_RESULTS = 50;
+/** Roots kept in memory: a shared server has one for each agent. */
+const MOST_INDEXES = 32;
 /** Cline shows a model no more than 8,000 characters of an answer. */
 const MOST_CHARACTERS = 7_600;
 
@@ -27,6 +33,7 @@ const schema = z.object({
     .nullable()
     .optional()
     .describe('Only files that match this glob, for example "memory/projects/**" or "2026-03-*.md".'),
+  path: z.string().nullable().optional().describe("The same as file."),
   since: z.string().nullable().optional().describe("Only files of this day or later, YYYY-MM-DD."),
   until: z.string().nullable().optional().describe("Only files of this day or earlier, YYYY-MM-DD."),
 });
@@ -49,6 +56,25 @@ const output = z.object({
 /** Indexes live as long as the tool: one a root, built at its first search. */
 export function createMemorySearchTool(): ToolDef {
   const indexes = new Map<string, MemoryIndex>();
+  const semantics = new Map<string, SemanticIndex>();
+  const semanticOf = async (settings: EmbeddingSettings, context: ToolContext): Promise<SemanticIndex> => {
+    const [{ createEmbed }, { SemanticIndex }] = await Promise.all([
+      import("./embeddings/endpoint.ts"),
+      import("./embeddings/semantic-index.ts"),
+    ]);
+    const { home } = context;
+    const key = JSON.stringify([home, settings]);
+    const { apiKey } = settings;
+    const made =
+      semantics.get(key) ??
+      new SemanticIndex(
+        settings,
+        createEmbed(settings, apiKey === undefined ? undefined : (context.env(apiKey) ?? apiKey)),
+        home,
+      );
+    semantics.set(key, made);
+    return made;
+  };
   return defineTool({
     name: "memory_search",
     title: "Search memory",
@@ -71,36 +97,49 @@ export function createMemorySearchTool(): ToolDef {
           next: `Use a whole number from 1 to ${MOST_RESULTS}.`,
         });
       }
-      const { ranking, shared } = context.settings().memory;
+      const { ranking, embeddings } = context.settings().memory;
       const sinceDay = dayOf("since", input.since);
       const untilDay = dayOf("until", input.until);
+      const file = input.file ?? input.path;
       // Loaded by the first search: a host that only lists tools doesn't wait for it.
       const [{ MemoryIndex }, { searchMemory }] = await Promise.all([
         import("./search/memory-index.ts"),
         import("./search/search.ts"),
       ]);
-      const indexOf = (root: string, home: string): MemoryIndex => {
-        const key = `${home}\0${root}`;
-        const index = indexes.get(key) ?? new MemoryIndex(root, home);
+      const indexOf = (root: string): MemoryIndex => {
+        const key = `${context.home}\0${root}`;
+        const index = indexes.get(key) ?? new MemoryIndex(root, context.home);
+        // The one used last goes to the end; the one at the front goes first.
+        indexes.delete(key);
         indexes.set(key, index);
+        const [oldest] = indexes;
+        if (indexes.size > MOST_INDEXES && oldest !== undefined) {
+          oldest[1].close();
+          indexes.delete(oldest[0]);
+        }
         return index;
       };
+      const own = await context.memoryRoot();
+      const shared = context.sharedMemory().filter(({ root }) => root !== own);
       const roots = [
-        { index: indexOf(await context.memoryRoot(), context.home), prefix: "" },
-        ...shared.map(({ name, root }) => ({
-          index: indexOf(root, context.home),
-          prefix: `shared/${name}/`,
-        })),
-      ];
+        { root: own, prefix: "" },
+        ...shared.map(({ name, root }) => ({ root, prefix: `shared/${name}/` })),
+      ].map(({ root, prefix }) => ({
+        index: indexOf(root),
+        prefix,
+        // A line shown is a line read: what policy keeps from memory_get isn't shown here either.
+        mayShow: (path: string) => context.mayRead(join(root, path), ["memory_get"]),
+      }));
       const answer = await searchMemory(
         roots,
         {
           query: input.query,
           maxResults,
-          ...(input.file == null ? {} : { file: input.file }),
+          ...(file == null ? {} : { file }),
           ...(sinceDay === undefined ? {} : { sinceDay }),
           ...(untilDay === undefined ? {} : { untilDay }),
           ranking,
+          ...(embeddings === undefined ? {} : { semantic: await semanticOf(embeddings, context) }),
         },
         {
           progress: (progress, total) => context.progress({ progress, total, message: "indexing memory" }),
@@ -147,6 +186,9 @@ function present(answer: SearchAnswer, query: string): { text: string; structure
       `${answer.hits.length - results.length} more left out for length; narrow the query or pass file.`,
     );
   }
+  if (answer.isPhraseMissing)
+    notes.push("The quoted words stand nowhere as written; these passages hold them apart.");
+  if (answer.semanticNote !== "") notes.push(answer.semanticNote);
   const skipped = skippedNote(answer.skipped);
   if (skipped !== "") notes.push(skipped);
   const note = notes.join(" ");

@@ -9,7 +9,7 @@ export function dayOfPath(path: string): number {
   return match ? dayNumber(Number(match[1]), Number(match[2]), Number(match[3])) : NO_DAY;
 }
 
-export function dayNumber(year: number, month: number, day: number): number {
+function dayNumber(year: number, month: number, day: number): number {
   const at = new Date(Date.UTC(year, month - 1, day));
   const isReal = at.getUTCMonth() === month - 1 && at.getUTCDate() === day;
   return isReal ? at.getTime() / 86_400_000 : NO_DAY;

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { watch, type FSWatcher } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { buildInWorker } from "./build-in-worker.ts";
 import {
   discover,
+  isFolder,
   isMainFile,
   isMarkdown,
   noneSkipped,
@@ -11,9 +12,10 @@ import {
   type FoundFile,
   type Skipped,
 } from "./discover.ts";
-import { loadSegment, saveSegment } from "./persist.ts";
+import { FolderWatch } from "./folder-watch.ts";
+import { decodeSegment, loadSegments, saveSegments } from "./persist.ts";
 import { readText } from "./read-text.ts";
-import { buildSegment, SegmentBuilder, type SourceFile } from "./segment-builder.ts";
+import { buildSegment, type SourceFile } from "./segment-builder.ts";
 import type { Segment } from "./segment.ts";
 
 export interface IndexEvents {
@@ -22,49 +24,64 @@ export interface IndexEvents {
   warn?(message: string): void;
 }
 
-const BATCH = 48;
-/** With more changed files than this the main segment is built anew instead of carrying them beside it. */
-const LARGEST_DELTA = 300;
-/** One watch a folder; with more folders than this every search scans instead. */
-const MOST_WATCHES = 2000;
+/** A part of the index that never changes; files that did since are marked. */
+interface Block {
+  segment: Segment;
+  /** The segment as it is saved. */
+  bytes: Uint8Array;
+  /** By file: 1 where it was changed or deleted since. */
+  dead: Uint8Array;
+}
+
+/** More changed files, or more of their text, than this make a block of their own. */
+const LARGEST_DELTA = 64;
+const LARGEST_DELTA_CHARACTERS = 1_000_000;
+/** With more blocks than this, or more dead than living files, everything is built anew. */
+const MOST_BLOCKS = 16;
 
 /**
- * The index of one memory root: a main segment, saved to disk, and a delta segment for what changed since. Before
- * each search it takes in what the watches reported; without watches it compares every file's stat.
+ * The index of one memory root: blocks, saved to disk, and a small delta for what changed since. Before each search it
+ * takes in what the watches reported; without watches it compares every file's stat. Processes share the saved blocks
+ * and nothing else: none waits for another.
  */
 export class MemoryIndex {
   readonly root: string;
-  readonly #savePath: string;
-  #main: Segment = buildSegment([]);
+  readonly savePath: string;
+  #blocks: Block[] = [];
   #delta: Segment = buildSegment([]);
   readonly #deltaFiles = new Map<string, SourceFile>();
-  #mainNumber = new Map<string, number>();
-  /** By file of the main segment: 1 where it was changed or deleted since. */
-  #dead = new Uint8Array(0);
+  /** The block that holds the living version of a file, and the file's number in it. */
+  readonly #places = new Map<string, { block: Block; file: number }>();
   #skipped: Skipped = noneSkipped();
-  readonly #unusable = new Map<string, FoundFile & { reason: keyof Skipped }>();
-  readonly #watchers = new Map<string, FSWatcher>();
-  #watching = false;
+  readonly #unusable = new Map<string, Pick<FoundFile, "size" | "ctimeMs"> & { reason: keyof Skipped }>();
+  readonly #watch: FolderWatch;
   /** Paths reported by the watches; "*" for "anything". */
-  #dirty = new Set<string>(["*"]);
+  readonly #dirty = new Set<string>(["*"]);
   #isLoaded = false;
   #queue: Promise<void> = Promise.resolve();
+  #saved: Promise<void> = Promise.resolve();
 
   constructor(root: string, home: string) {
     this.root = root;
-    this.#savePath = join(
+    this.savePath = join(
       home,
       "index",
       `${createHash("sha256").update(root).digest("hex").slice(0, 24)}.idx`,
     );
+    this.#watch = new FolderWatch(root, (folder, kind, name) => this.#report(folder, kind, name));
   }
 
-  get segments(): readonly [Segment, Segment] {
-    return [this.#main, this.#delta];
+  /** The blocks, then the delta. */
+  get segments(): Segment[] {
+    return [...this.#blocks.map(({ segment }) => segment), this.#delta];
   }
 
   isLive(segment: number, file: number): boolean {
-    return segment === 1 || this.#dead[file] !== 1;
+    return this.#blocks[segment]?.dead[file] !== 1;
+  }
+
+  get fileCount(): number {
+    return this.#places.size + this.#deltaFiles.size;
   }
 
   get skipped(): Skipped {
@@ -75,9 +92,21 @@ export class MemoryIndex {
 
   /** Resolves when the index holds every change made before the call. Calls queue behind each other. */
   refresh(events: IndexEvents = {}): Promise<void> {
-    const turn = this.#queue.then(() => this.#refresh(events));
-    this.#queue = turn.catch(() => {});
-    return turn;
+    return this.#inTurn(() => this.#refresh(events));
+  }
+
+  /** Reads every file again, whatever is saved. */
+  rebuild(events: IndexEvents = {}): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#isLoaded = true;
+      this.#dirty.clear();
+      await this.#buildAll(await this.#scan(), events);
+    });
+  }
+
+  /** Resolves when nothing is being written to disk any more. */
+  settled(): Promise<void> {
+    return this.#saved;
   }
 
   /** Says that a file isn't what the index holds; the next refresh looks at it. */
@@ -85,159 +114,178 @@ export class MemoryIndex {
     this.#dirty.add(path);
   }
 
-  async rebuild(events: IndexEvents = {}): Promise<void> {
-    this.#isLoaded = true;
-    const found = await this.#scan();
-    await this.#build(found, events);
+  close(): void {
+    this.#watch.close();
+    this.#dirty.add("*");
   }
 
-  close(): void {
-    for (const watcher of this.#watchers.values()) watcher.close();
-    this.#watchers.clear();
-    this.#watching = false;
-    this.#dirty.add("*");
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#queue.then(work);
+    this.#queue = turn.catch(() => {});
+    return turn;
   }
 
   async #refresh(events: IndexEvents): Promise<void> {
     // Two turns of the event loop: changes that the kernel has queued for the watches are read in between.
-    if (this.#watching) {
+    if (this.#watch.isComplete) {
       await nextTurn();
       await nextTurn();
     }
     if (!this.#isLoaded) {
-      const saved = await loadSegment(this.#savePath);
-      if (saved) this.#setMain(saved);
+      for (const { bytes, segment } of await loadSegments(this.savePath)) this.#addBlock(segment, bytes);
       this.#isLoaded = true;
     }
-    if (!this.#watching || this.#dirty.has("*")) {
+    if (!this.#watch.isComplete || this.#dirty.has("*")) {
       this.#dirty.clear();
       await this.#compare(await this.#scan(), events);
-      return;
+    } else if (this.#dirty.size > 0) {
+      const paths = [...this.#dirty];
+      this.#dirty.clear();
+      const folders = await Promise.all(paths.map((path) => isFolder(join(this.root, path))));
+      if (folders.includes(true)) await this.#compare(await this.#scan(), events);
+      else await this.#take(paths, events);
     }
-    if (this.#dirty.size === 0) return;
-    const paths = [...this.#dirty];
-    this.#dirty.clear();
-    for (const path of paths) await this.#take(path);
-    if (this.#deltaFiles.size > LARGEST_DELTA) await this.#compare(await this.#scan(), events);
-    else this.#delta = buildSegment(this.#deltaFiles.values());
   }
 
   async #scan(): Promise<FoundFile[]> {
-    // Watches first, scan second: what changes in between is reported and looked at again.
-    let found = await discover(this.root);
-    if (this.#watch(found.folders)) found = await discover(this.root);
+    await this.#watch.begin();
+    const found = await discover(this.root, (folder) => this.#watch.enter(folder));
+    this.#watch.finish();
     this.#skipped = found.skipped;
     return found.files;
   }
 
   async #compare(found: readonly FoundFile[], events: IndexEvents): Promise<void> {
-    const changed: FoundFile[] = [];
+    const changed: string[] = [];
     const present = new Set<string>();
     for (const file of found) {
       present.add(file.path);
-      const number = this.#mainNumber.get(file.path);
       const known =
-        this.#deltaFiles.get(file.path) ??
-        this.#unusable.get(file.path) ??
-        (number === undefined || this.#dead[number] === 1 ? undefined : this.#main.files[number]);
-      if (known?.size !== file.size || known.mtimeMs !== file.mtimeMs) changed.push(file);
+        this.#deltaFiles.get(file.path) ?? this.#unusable.get(file.path) ?? this.#inBlock(file.path);
+      if (known?.size !== file.size || known.ctimeMs !== file.ctimeMs) changed.push(file.path);
     }
-    const isFirst = this.#main.files.length === 0 && found.length > 0;
-    if (isFirst || this.#deltaFiles.size + changed.length > LARGEST_DELTA) {
-      await this.#build(found, events);
-      return;
+    for (const path of [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()]) {
+      if (!present.has(path)) changed.push(path);
     }
-    for (const [path, number] of this.#mainNumber) if (!present.has(path)) this.#dead[number] = 1;
-    let gone = 0;
-    for (const path of this.#deltaFiles.keys())
-      if (!present.has(path)) gone += Number(this.#deltaFiles.delete(path));
-    for (const path of this.#unusable.keys()) if (!present.has(path)) this.#unusable.delete(path);
-    for (const file of changed) await this.#take(file.path);
-    if (changed.length + gone > 0) this.#delta = buildSegment(this.#deltaFiles.values());
+    let dead = 0;
+    for (const block of this.#blocks) for (const mark of block.dead) dead += mark;
+    if (this.#blocks.length > MOST_BLOCKS || dead > this.#places.size + LARGEST_DELTA)
+      await this.#buildAll(found, events);
+    else if (changed.length > 0) await this.#take(changed, events);
   }
 
-  /** Brings one path up to date in the delta. */
-  async #take(path: string): Promise<void> {
-    const number = this.#mainNumber.get(path);
-    const stat = await statFile(this.root, path);
-    if (number !== undefined) this.#dead[number] = 1;
-    this.#deltaFiles.delete(path);
-    this.#unusable.delete(path);
-    if (!stat) return;
-    const read = await readText(this.root, path);
-    if (typeof read === "string") this.#unusable.set(path, { ...stat, reason: read });
-    else this.#deltaFiles.set(path, read);
-  }
-
-  async #build(found: readonly FoundFile[], events: IndexEvents): Promise<void> {
-    const builder = new SegmentBuilder();
-    this.#unusable.clear();
-    for (let at = 0; at < found.length; at += BATCH) {
-      const batch = found.slice(at, at + BATCH);
-      const texts = await Promise.all(batch.map(({ path }) => readText(this.root, path)));
-      texts.forEach((read, index) => {
-        const file = batch[index];
-        if (typeof read !== "string") builder.add(read);
-        else if (file) this.#unusable.set(file.path, { ...file, reason: read });
-      });
-      events.progress?.(Math.min(at + BATCH, found.length), found.length);
-      // Other calls get their turn between batches.
-      await nextTurn();
+  /** Brings paths up to date: few of them in the delta, many as a block of their own. */
+  async #take(paths: readonly string[], events: IndexEvents): Promise<void> {
+    const present: string[] = [];
+    const stats = await Promise.all(paths.map((path) => statFile(this.root, path)));
+    for (const [at, path] of paths.entries()) {
+      this.#forget(path);
+      if (stats[at] !== undefined) present.push(path);
     }
+    if (this.#deltaFiles.size + present.length <= LARGEST_DELTA) {
+      for (const path of present) {
+        const read = await readText(this.root, path);
+        if (typeof read === "string") await this.#setAside(path, read);
+        else this.#deltaFiles.set(path, read);
+      }
+      let characters = 0;
+      for (const { text } of this.#deltaFiles.values()) characters += text.length;
+      if (characters <= LARGEST_DELTA_CHARACTERS) {
+        this.#delta = buildSegment(this.#deltaFiles.values());
+        return;
+      }
+      present.length = 0;
+    }
+    const all = [...this.#deltaFiles.keys(), ...present];
     this.#deltaFiles.clear();
     this.#delta = buildSegment([]);
-    this.#setMain(builder.finish());
-    await saveSegment(this.#savePath, this.#main).catch((error: unknown) => {
-      // A full disk costs the next start its head start, not this search its answer.
-      events.warn?.(`memory index not saved: ${error instanceof Error ? error.message : String(error)}`);
+    await this.#build(all, events);
+  }
+
+  #forget(path: string): void {
+    const place = this.#places.get(path);
+    if (place) place.block.dead[place.file] = 1;
+    this.#places.delete(path);
+    this.#deltaFiles.delete(path);
+    this.#unusable.delete(path);
+  }
+
+  async #setAside(path: string, reason: keyof Skipped): Promise<void> {
+    const stat = await statFile(this.root, path);
+    if (stat) this.#unusable.set(path, { ...stat, reason });
+  }
+
+  async #buildAll(found: readonly FoundFile[], events: IndexEvents): Promise<void> {
+    this.#blocks = [];
+    this.#places.clear();
+    this.#deltaFiles.clear();
+    this.#unusable.clear();
+    this.#delta = buildSegment([]);
+    await this.#build(
+      found.map(({ path }) => path),
+      events,
+    );
+  }
+
+  async #build(paths: readonly string[], events: IndexEvents): Promise<void> {
+    const unusable: [string, keyof Skipped][] = [];
+    await buildInWorker({ root: this.root, paths }, (message) => {
+      if (message.kind === "progress") events.progress?.(message.done, paths.length);
+      else if (message.kind === "unusable") unusable.push([message.path, message.reason]);
+      else {
+        const segment = decodeSegment(message.bytes, { trusted: true });
+        if (segment) this.#addBlock(segment, message.bytes);
+      }
+    });
+    for (const [path, reason] of unusable) await this.#setAside(path, reason);
+    this.#save(events);
+  }
+
+  /** Nobody waits for it. A full disk costs the next start its head start, not this search its answer. */
+  #save(events: IndexEvents): void {
+    this.#saved = this.#saved.then(async () => {
+      try {
+        await saveSegments(
+          this.savePath,
+          this.#blocks.map(({ bytes }) => bytes),
+        );
+      } catch (error) {
+        events.warn?.(`memory index not saved: ${error instanceof Error ? error.message : String(error)}`);
+      }
     });
   }
 
-  #setMain(segment: Segment): void {
-    this.#main = segment;
-    this.#dead = new Uint8Array(segment.files.length);
-    this.#mainNumber = new Map(segment.files.map((file, number) => [file.path, number]));
+  #addBlock(segment: Segment, bytes: Uint8Array): void {
+    const block: Block = { segment, bytes, dead: new Uint8Array(segment.files.length) };
+    this.#blocks.push(block);
+    for (const [file, { path }] of segment.files.entries()) {
+      this.#forget(path);
+      this.#places.set(path, { block, file });
+    }
   }
 
-  /** True when a new watch was set. */
-  #watch(folders: readonly string[]): boolean {
-    if (folders.length > MOST_WATCHES) {
-      this.close();
-      return false;
-    }
-    const wanted = new Set(folders);
-    for (const [folder, watcher] of this.#watchers) {
-      if (wanted.has(folder)) continue;
-      watcher.close();
-      this.#watchers.delete(folder);
-    }
-    let added = false;
-    try {
-      for (const folder of folders) {
-        if (this.#watchers.has(folder)) continue;
-        const watcher = watch(join(this.root, folder), { persistent: false }, (kind, name) => {
-          this.#report(folder, kind, name);
-        });
-        watcher.on("error", () => this.close());
-        this.#watchers.set(folder, watcher);
-        added = true;
-      }
-      this.#watching = true;
-    } catch {
-      // Out of watches, or a file system without them: scan at every search.
-      this.close();
-    }
-    return added;
+  #inBlock(path: string): { size: number; ctimeMs: number } | undefined {
+    const place = this.#places.get(path);
+    return place?.block.segment.files[place.file];
   }
 
   #report(folder: string, kind: string, name: string | null): void {
-    if (name === null) this.#dirty.add("*");
-    else if (folder === "") {
+    if (name === null) {
+      this.#dirty.add("*");
+      return;
+    }
+    const path = folder === "" ? name : `${folder}/${name}`;
+    // What comes back under an old name is another folder, which the old watch knows nothing of.
+    if (kind === "rename") this.#watch.forget(path);
+    if (folder === "") {
       // Case variants of MEMORY.md decide among each other, and memory/ itself may come or go: look at everything.
-      if (isMainFile(name) && kind === "change") this.#dirty.add(this.#mainNumber.has(name) ? name : "*");
-      else if (isMainFile(name) || name === "memory") this.#dirty.add("*");
-    } else if (isMarkdown(name) && !name.startsWith(".")) this.#dirty.add(`${folder}/${name}`);
-    // A name without .md that appears or goes may be a folder.
-    else if (kind === "rename" && !name.startsWith(".")) this.#dirty.add("*");
+      if (isMainFile(name)) this.#dirty.add(kind === "change" && this.#places.has(name) ? name : "*");
+      else if (kind === "rename" && name === "memory") this.#dirty.add("*");
+      else if (kind === "rename" && name === basename(this.root)) this.close();
+    } else if (!name.startsWith(".")) {
+      if (isMarkdown(name)) this.#dirty.add(path);
+      // A name without .md that appears or goes may be a folder.
+      else if (kind === "rename") this.#dirty.add("*");
+    }
   }
 }

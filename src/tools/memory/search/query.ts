@@ -1,4 +1,5 @@
 import { dateHints, type DateHint } from "./dates.ts";
+import { thingsOf } from "./kinds.ts";
 import { fold, termOf } from "./normalise.ts";
 import { stopWordsFor } from "./stop-words.ts";
 import { synonymsOf } from "./synonyms.ts";
@@ -10,6 +11,8 @@ export interface QueryTerm extends TermHash {
   /** Hash of the first letters, for words of the same family; absent for short words and dense scripts. */
   group?: TermHash;
   synonyms: readonly TermHash[];
+  /** Things of the kind that the word names. */
+  things: readonly TermHash[];
   weight: number;
 }
 
@@ -79,6 +82,7 @@ export function parseQuery(text: string): Query {
       ...hashTerm(term),
       ...(isWord && term.length >= GROUP_PREFIX ? { group: hashTerm(term.slice(0, GROUP_PREFIX)) } : {}),
       synonyms: synonymsOf(term).map(hashTerm),
+      things: thingsOf(term).map(hashTerm),
       weight: 1,
     });
   }

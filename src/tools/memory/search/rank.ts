@@ -1,6 +1,8 @@
 import { dateFit } from "./dates.ts";
 import type { Query, QueryTerm } from "./query.ts";
-import { POSTING_LABEL, readPostings, type Segment } from "./segment.ts";
+import { POSTING_LABEL } from "./posting-lists.ts";
+import { readPostings, type Segment } from "./segment.ts";
+import type { TermHash } from "./term-hash.ts";
 import { UNIT_NAME } from "./units.ts";
 
 /** Few, and each does something one can name; see docs/memory.md. */
@@ -23,19 +25,22 @@ export interface RankTuning {
   back: number;
   /** A word of much the same meaning, relative to the word itself. */
   synonym: number;
+  /** A thing of the kind that the word names, relative to the word itself. */
+  thing: number;
 }
 
 export const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
   b: 0,
-  spread: [0.7, 0.55, 0.4, 0.3, 0.2, 0.1],
+  spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
   back: 0.6,
-  spreadLimit: 0.2,
+  spreadLimit: 0.1,
   label: 2.5,
   heading: 0.3,
   family: 0.5,
   synonym: 0.3,
-  date: 2.5,
+  thing: 0.4,
+  date: 3,
 };
 
 /** A unit that may be shown, with its score. */
@@ -63,9 +68,17 @@ interface Hits {
   scale: number;
 }
 
+/** The same in all segments: a word is as rare as it is in the whole memory. */
+interface TermWeight {
+  weight: number;
+  /** How many units away it still counts. */
+  reach: number;
+}
+
+const NO_WEIGHT: TermWeight = { weight: 0, reach: 0 };
 const CANDIDATES = 200;
 /** The score of a unit with a word the query excludes: never shown, not even around another unit. */
-export const EXCLUDED = -1;
+const EXCLUDED = -1;
 
 export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_TUNING): Ranking {
   // A phrase is checked in the text afterwards and may throw most candidates out.
@@ -77,20 +90,26 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     tokens += segment.tokenCount;
   }
   const average = units === 0 ? 1 : Math.max(1, tokens / units);
-  const idf = query.terms.map((term) => {
+  const weights = query.terms.map((term): TermWeight => {
     let holding = 0;
+    let occurrences = 0;
     for (const segment of corpus.segments) {
       for (const { id, scale } of termIds(segment, term, tuning)) {
-        if (scale === 1) holding += segment.termUnits[id] ?? 0;
+        const count = segment.termUnits[id] ?? 0;
+        occurrences += count;
+        if (scale === 1) holding += count;
       }
     }
+    const isCommon = occurrences > 50 && occurrences > units * tuning.spreadLimit;
     // A word that stands nowhere itself is judged by its family, as a rare word.
-    return term.weight * Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
+    const idf = Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
+    return { weight: term.weight * idf, reach: isCommon ? 0 : tuning.spread.length };
   });
   const scores: Float32Array[] = [];
   const best: Candidate[] = [];
   corpus.segments.forEach((segment, number) => {
-    const score = scoreSegment(segment, query, idf, average, tuning);
+    const touched = new Uint8Array(segment.files.length);
+    const score = scoreSegment(segment, query, weights, average, tuning, touched);
     scores.push(score);
     for (const excluded of query.excluded) {
       const id = segment.terms.get(excluded.low, excluded.high);
@@ -99,6 +118,7 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     const dated = query.dates.length > 0;
     let floor = 0;
     for (let file = 0; file < segment.files.length; file += 1) {
+      if (touched[file] !== 1) continue;
       const from = segment.fileUnits[file] ?? 0;
       const to = segment.fileUnits[file + 1] ?? from;
       let boost = -1;
@@ -145,47 +165,57 @@ function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: n
       } while (id !== head && ids.length < 64);
     }
   }
-  for (const synonym of term.synonyms) {
-    const id = segment.terms.get(synonym.low, synonym.high);
-    if (id >= 0) ids.push({ id, scale: tuning.synonym });
-  }
+  const add = (others: readonly TermHash[], scale: number): void => {
+    for (const { low, high } of others) {
+      const id = segment.terms.get(low, high);
+      if (id >= 0) ids.push({ id, scale });
+    }
+  };
+  add(term.synonyms, tuning.synonym);
+  add(term.things, tuning.thing);
   return ids;
 }
 
 function scoreSegment(
   segment: Segment,
   query: Query,
-  idf: number[],
+  weights: readonly TermWeight[],
   average: number,
   tuning: RankTuning,
+  touched: Uint8Array,
 ): Float32Array {
-  const count = segment.unitStart.length;
-  const total = new Float32Array(count);
-  const own = new Float32Array(count);
+  const total = new Float32Array(segment.unitStart.length);
+  const own = scratchOf(segment);
   query.terms.forEach((term, at) => {
     const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total);
+    addTerm(segment, hits, weights[at] ?? NO_WEIGHT, average, tuning, own, total, touched);
   });
   return total;
+}
+
+/** All zero between two terms: as long as the segment, so it is made once. */
+const scratches = new WeakMap<Segment, Float32Array>();
+
+function scratchOf(segment: Segment): Float32Array {
+  const known = scratches.get(segment) ?? new Float32Array(segment.unitStart.length);
+  scratches.set(segment, known);
+  return known;
 }
 
 /** Adds to each unit the most that one occurrence of the term, here or nearby, gives it. */
 function addTerm(
   segment: Segment,
   hits: readonly Hits[],
-  weight: number,
+  { weight, reach }: TermWeight,
   average: number,
   tuning: RankTuning,
   own: Float32Array,
   total: Float32Array,
+  touched: Uint8Array,
 ): void {
-  let occurrences = 0;
-  for (const { units } of hits) occurrences += units.length;
-  const isCommon = occurrences > 50 && occurrences > segment.unitStart.length * tuning.spreadLimit;
-  const reach = isCommon ? 0 : tuning.spread.length;
   const give = (unit: number, value: number): void => {
     const had = own[unit] ?? 0;
     if (value <= had) return;
@@ -197,6 +227,7 @@ function addTerm(
     for (let at = 0; at < units.length; at += 1) {
       const unit = units[at] ?? 0;
       while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
+      touched[file] = 1;
       const mark = marks[at] ?? 1;
       const times = mark & 0x7f;
       const length = segment.unitLength[unit] ?? 1;
@@ -216,6 +247,11 @@ function addTerm(
   }
   // Clears only what was touched: the scratch array is as long as the index.
   for (const { units } of hits) {
-    for (const unit of units) own.fill(0, Math.max(0, unit - reach), unit + reach + 1);
+    let cleared = 0;
+    for (const unit of units) {
+      const to = Math.min(unit + reach + 1, own.length);
+      for (let at = Math.max(cleared, unit - reach); at < to; at += 1) own[at] = 0;
+      cleared = to;
+    }
   }
 }

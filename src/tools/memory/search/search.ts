@@ -1,13 +1,14 @@
+import picomatch from "picomatch";
+import type { SemanticIndex } from "../embeddings/semantic-index.ts";
 import { NO_DAY } from "./dates.ts";
 import { noneSkipped, type Skipped } from "./discover.ts";
-import { globToRegExp } from "./glob.ts";
 import { keywordRanking } from "./keyword-ranking.ts";
 import type { IndexEvents, MemoryIndex } from "./memory-index.ts";
 import { foldPhrase, parseQuery } from "./query.ts";
-import { rank, type Candidate } from "./rank.ts";
+import { rank, type Candidate, type Ranking } from "./rank.ts";
 import { readText } from "./read-text.ts";
 import { fileOfUnit, type Segment } from "./segment.ts";
-import { choosePassages } from "./snippets.ts";
+import { choosePassages, type Passage } from "./snippets.ts";
 import { UNIT_HEADING } from "./units.ts";
 
 export interface SearchRequest {
@@ -18,6 +19,8 @@ export interface SearchRequest {
   sinceDay?: number;
   untilDay?: number;
   ranking?: "passages" | "keyword";
+  /** Meaning beside words, where the user set it up. */
+  semantic?: SemanticIndex;
 }
 
 export interface SearchHit {
@@ -33,12 +36,24 @@ export interface SearchAnswer {
   hits: SearchHit[];
   fileCount: number;
   skipped: Skipped;
+  /** The quoted words stand nowhere as written; the hits hold them apart. */
+  isPhraseMissing: boolean;
+  /** What the embeddings have to say about this answer; "" for nothing. */
+  semanticNote: string;
 }
 
 /** An index and the prefix its files are shown with: "" for the agent's own, `shared/NAME/` for a granted one. */
 export interface SearchRoot {
   index: MemoryIndex;
   prefix: string;
+  /** Whether policy lets the caller see lines of the file; `path` is relative to the root. */
+  mayShow?(this: void, path: string): Promise<boolean>;
+}
+
+interface SearchedSegment {
+  segment: Segment;
+  root: SearchRoot;
+  isLive(this: void, file: number): boolean;
 }
 
 interface Text {
@@ -65,17 +80,17 @@ async function searchOnce(
   roots: readonly SearchRoot[],
   request: SearchRequest,
 ): Promise<SearchAnswer & { isCurrent: boolean }> {
-  const segments: { segment: Segment; root: SearchRoot; isLive(file: number): boolean }[] = [];
+  const segments: SearchedSegment[] = [];
   const skipped = noneSkipped();
   let fileCount = 0;
-  const glob = request.file === undefined ? undefined : globToRegExp(request.file);
+  const glob = request.file === undefined ? undefined : picomatch(request.file, { nocase: true });
   const isFiltered = glob !== undefined || request.sinceDay !== undefined || request.untilDay !== undefined;
   for (const root of roots) {
     for (const [reason, count] of Object.entries(root.index.skipped))
       skipped[reason as keyof Skipped] += count;
+    fileCount += root.index.fileCount;
     root.index.segments.forEach((segment, number) => {
       const isCurrent = (file: number): boolean => root.index.isLive(number, file);
-      for (let file = 0; file < segment.files.length; file += 1) fileCount += Number(isCurrent(file));
       segments.push({
         segment,
         root,
@@ -93,11 +108,22 @@ async function searchOnce(
     return known;
   };
 
+  const verdicts = new Map<string, Promise<boolean>>();
+  const mayShow = (number: number, file: number): Promise<boolean> => {
+    const key = `${number}:${file}`;
+    const entry = segments[number];
+    const path = entry?.segment.files[file]?.path ?? "";
+    const known = verdicts.get(key) ?? entry?.root.mayShow?.(path) ?? Promise.resolve(true);
+    verdicts.set(key, known);
+    return known;
+  };
+
   if (request.ranking === "keyword") {
     const files: { path: string; text: string }[] = [];
     for (const [number, { segment, root, isLive }] of segments.entries()) {
       for (const [file, { path }] of segment.files.entries()) {
-        if (isLive(file)) files.push({ path: root.prefix + path, text: (await textOf(number, file)).text });
+        if (isLive(file) && (await mayShow(number, file)))
+          files.push({ path: root.prefix + path, text: (await textOf(number, file)).text });
       }
     }
     const hits = keywordRanking(files, request.query, request.maxResults);
@@ -106,6 +132,8 @@ async function searchOnce(
       fileCount,
       skipped,
       isCurrent: true,
+      isPhraseMissing: false,
+      semanticNote: "",
     };
   }
 
@@ -115,6 +143,18 @@ async function searchOnce(
     { segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false },
     query,
   );
+  const semanticNote =
+    (await request.semantic?.raise(
+      request.query,
+      segments.map(({ segment, root, isLive }, number) => ({
+        segment,
+        folder: root.index.root,
+        isLive,
+        mayShow: (file) => mayShow(number, file),
+      })),
+      ranking,
+    )) ?? "";
+  let isPhraseMissing = false;
   if (query.phrases.length > 0) {
     const best: Candidate[] = [];
     for (const candidate of ranking.best) {
@@ -122,21 +162,15 @@ async function searchOnce(
       const segment = plain[candidate.segment];
       if (segment && (await holdsPhrases(segment, candidate, query.phrases, textOf))) best.push(candidate);
     }
-    ranking.best = best;
+    // Nobody wrote it like that: the passages with its words are the next best thing, and the answer says so.
+    if (best.length > 0) ranking.best = best;
+    else isPhraseMissing = ranking.best.length > 0;
   }
-  const hits: SearchHit[] = [];
-  let isCurrent = true;
-  for (const passage of choosePassages(plain, ranking, request.maxResults)) {
-    const entry = segments[passage.segment];
-    const segment = entry?.segment;
-    if (!entry || !segment) continue;
-    const { text, isCurrent: isFileCurrent } = await textOf(passage.segment, passage.file);
-    if (!isFileCurrent) {
-      isCurrent = false;
-      continue;
-    }
-    hits.push({
-      file: entry.root.prefix + (segment.files[passage.file]?.path ?? ""),
+  const { passages, isCurrent } = await showable(plain, ranking, request.maxResults, textOf, mayShow);
+  const hits = passages.map(({ passage, text }): SearchHit => {
+    const { segment, root } = segments[passage.segment] ?? unknownSegment();
+    return {
+      file: root.prefix + (segment.files[passage.file]?.path ?? ""),
       startLine: segment.unitLine[passage.firstUnit] ?? 1,
       endLine: segment.unitLine[passage.lastUnit] ?? 1,
       score: Math.round(passage.score * 100) / 100,
@@ -144,19 +178,54 @@ async function searchOnce(
       snippet: text
         .slice(segment.unitStart[passage.firstUnit], segment.unitEnd[passage.lastUnit])
         .replaceAll("\r\n", "\n"),
-    });
-  }
-  return { hits, fileCount, skipped, isCurrent };
+    };
+  });
+  return { hits, fileCount, skipped, isCurrent, isPhraseMissing, semanticNote };
 }
 
-async function currentText(
-  entry: { segment: Segment; root: SearchRoot } | undefined,
-  file: number,
-): Promise<Text> {
+/** The best passages of files that are still what was ranked and that policy lets the caller see. */
+async function showable(
+  segments: readonly Segment[],
+  ranking: Ranking,
+  maxResults: number,
+  textOf: (segment: number, file: number) => Promise<Text>,
+  mayShow: (segment: number, file: number) => Promise<boolean>,
+): Promise<{ passages: { passage: Passage; text: string }[]; isCurrent: boolean }> {
+  for (;;) {
+    const chosen = choosePassages(segments, ranking, maxResults);
+    const judged = await Promise.all(
+      chosen.map(async (passage) => ({
+        passage,
+        isAllowed: await mayShow(passage.segment, passage.file),
+        ...(await textOf(passage.segment, passage.file)),
+      })),
+    );
+    const refused = new Set(
+      judged.filter(({ isAllowed }) => !isAllowed).map(({ passage }) => `${passage.segment}:${passage.file}`),
+    );
+    if (refused.size === 0) {
+      return {
+        passages: judged.filter(({ isCurrent }) => isCurrent),
+        isCurrent: judged.every(({ isCurrent }) => isCurrent),
+      };
+    }
+    // As if the refused files weren't there: others move up.
+    ranking.best = ranking.best.filter(({ segment, unit }) => {
+      const entry = segments[segment];
+      return entry && !refused.has(`${segment}:${fileOfUnit(entry, unit)}`);
+    });
+  }
+}
+
+function unknownSegment(): never {
+  throw new Error("a passage of a segment that was not searched");
+}
+
+async function currentText(entry: SearchedSegment | undefined, file: number): Promise<Text> {
   const known = entry?.segment.files[file];
   if (!entry || !known) return { text: "", isCurrent: false };
   const read = await readText(entry.root.index.root, known.path);
-  if (typeof read !== "string" && read.size === known.size && read.mtimeMs === known.mtimeMs) {
+  if (typeof read !== "string" && read.checksum === known.checksum) {
     return { text: read.text, isCurrent: true };
   }
   entry.root.index.markChanged(known.path);
@@ -168,13 +237,13 @@ function matches(
   file: number,
   root: SearchRoot,
   request: SearchRequest,
-  glob: RegExp | undefined,
+  glob: ((path: string) => boolean) | undefined,
 ): boolean {
   const entry = segment.files[file];
   if (!entry) return false;
   const path = root.prefix + entry.path;
   // A pattern without a folder means the name, wherever the file lies.
-  if (glob && !glob.test(request.file?.includes("/") === true ? path : path.slice(path.lastIndexOf("/") + 1)))
+  if (glob && !glob(request.file?.includes("/") === true ? path : path.slice(path.lastIndexOf("/") + 1)))
     return false;
   const day = entry.day === NO_DAY ? Math.floor(entry.mtimeMs / 86_400_000) : entry.day;
   return day >= (request.sinceDay ?? -Infinity) && day <= (request.untilDay ?? Infinity);

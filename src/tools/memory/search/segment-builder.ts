@@ -1,7 +1,8 @@
 import { dayOfPath } from "./dates.ts";
 import { HashTable } from "./hash-table.ts";
 import { fold, termOf } from "./normalise.ts";
-import { POSTING_LABEL, type Segment, type SegmentFile } from "./segment.ts";
+import { POSTING_LABEL, PostingLists } from "./posting-lists.ts";
+import type { Segment, SegmentFile } from "./segment.ts";
 import { GROUP_PREFIX, hashTerm } from "./term-hash.ts";
 import { tokenize, type TokenKind } from "./tokenize.ts";
 import { splitUnits, UNIT_NAME, type Unit } from "./units.ts";
@@ -20,10 +21,7 @@ class Column {
   }
 }
 
-export interface SourceFile {
-  path: string;
-  size: number;
-  mtimeMs: number;
+export interface SourceFile extends Omit<SegmentFile, "day"> {
   text: string;
 }
 
@@ -36,23 +34,20 @@ export class SegmentBuilder {
   readonly #kind = new Column();
   readonly #heading = new Column();
   readonly #length = new Column();
-  readonly #terms = new HashTable(1 << 14);
+  readonly #terms = new HashTable(1 << 10);
   /** Words as written, by their hash, so that each spelling is normalised once. */
-  readonly #spellings = new HashTable(1 << 14);
-  readonly #groups = new HashTable(1 << 12);
+  readonly #spellings = new HashTable(1 << 10);
+  readonly #groups = new HashTable(1 << 8);
   readonly #groupNext = new Column();
-  readonly #postingTerm = new Column();
-  /** unit, then mark, for each posting. */
-  readonly #postingUnit = new Column();
-  readonly #postingMark = new Column();
-  readonly #lastPosting = new Column();
+  readonly #postings = new PostingLists();
   #tokens = 0;
 
   add(file: SourceFile): void {
     const first = this.#start.length;
-    this.#files.push({ path: file.path, size: file.size, mtimeMs: file.mtimeMs, day: dayOfPath(file.path) });
+    const { text, ...facts } = file;
+    this.#files.push({ ...facts, day: dayOfPath(file.path) });
     this.#fileUnits.push(first);
-    for (const unit of splitUnits(file.text)) this.#addUnit(file, unit, first);
+    for (const unit of splitUnits(text)) this.#addUnit(file, unit, first);
   }
 
   #addUnit(file: SourceFile, unit: Unit, first: number): void {
@@ -69,12 +64,12 @@ export class SegmentBuilder {
     tokenize(source, from, to, (start, end, kind) => {
       if (kind !== "single") length += 1;
       const isLabel = start >= unit.labelStart && end <= unit.labelEnd;
-      this.#addPosting(this.#termAt(source, start, end, kind), id, isLabel ? POSTING_LABEL : 0);
+      this.#postings.add(this.#termAt(source, start, end, kind), id, isLabel ? POSTING_LABEL : 0);
     });
     // The label speaks for its whole line, not only for the first sentence.
     if (unit.labelStart < unit.labelEnd && unit.start > unit.labelStart) {
       tokenize(source, unit.labelStart, unit.labelEnd, (start, end, kind) => {
-        this.#addPosting(this.#termAt(source, start, end, kind), id, POSTING_LABEL);
+        this.#postings.add(this.#termAt(source, start, end, kind), id, POSTING_LABEL);
       });
     }
     this.#length.push(Math.min(length, 255));
@@ -104,9 +99,8 @@ export class SegmentBuilder {
     const hash = hashTerm(term);
     const known = this.#terms.get(hash.low, hash.high);
     if (known >= 0) return known;
-    const id = this.#terms.size;
+    const id = this.#postings.create();
     this.#terms.add(hash.low, hash.high, id);
-    this.#lastPosting.push(0);
     this.#groupNext.push(id);
     if (kind === "word" && term.length >= GROUP_PREFIX) {
       const group = hashTerm(term.slice(0, GROUP_PREFIX));
@@ -120,62 +114,9 @@ export class SegmentBuilder {
     return id;
   }
 
-  #addPosting(term: number, unit: number, label: number): void {
-    const last = this.#lastPosting.data[term] ?? 0;
-    if (last > 0 && this.#postingUnit.data[last - 1] === unit) {
-      const mark = this.#postingMark.data[last - 1] ?? 1;
-      this.#postingMark.data[last - 1] = Math.min((mark & 0x7f) + 1, 0x7f) | (mark & POSTING_LABEL) | label;
-      return;
-    }
-    this.#postingTerm.push(term);
-    this.#postingUnit.push(unit);
-    this.#postingMark.push(1 | label);
-    this.#lastPosting.data[term] = this.#postingTerm.length;
-  }
-
   finish(): Segment {
-    const unitCount = this.#start.length;
-    this.#fileUnits.push(unitCount);
-    const termCount = this.#terms.size;
-    const total = this.#postingTerm.length;
-    const termUnits = new Uint32Array(termCount);
-    for (let at = 0; at < total; at += 1) {
-      const term = this.#postingTerm.data[at] ?? 0;
-      termUnits[term] = (termUnits[term] ?? 0) + 1;
-    }
-    // Counting sort by term; within a term the units already ascend.
-    const next = new Uint32Array(termCount + 1);
-    for (let term = 0; term < termCount; term += 1)
-      next[term + 1] = (next[term] ?? 0) + (termUnits[term] ?? 0);
-    const order = new Uint32Array(total);
-    for (let at = 0; at < total; at += 1) {
-      const term = this.#postingTerm.data[at] ?? 0;
-      const slot = next[term] ?? 0;
-      next[term] = slot + 1;
-      order[slot] = at;
-    }
-    const bytes = new Uint8Array(total * 6);
-    const termOffset = new Uint32Array(termCount + 1);
-    let size = 0;
-    let slot = 0;
-    for (let term = 0; term < termCount; term += 1) {
-      termOffset[term] = size;
-      let previous = 0;
-      for (const end = slot + (termUnits[term] ?? 0); slot < end; slot += 1) {
-        const at = order[slot] ?? 0;
-        const unit = this.#postingUnit.data[at] ?? 0;
-        const mark = this.#postingMark.data[at] ?? 1;
-        let value = (unit - previous) * 2 + (mark === 1 ? 0 : 1);
-        previous = unit;
-        while (value >= 0x80) {
-          bytes[size++] = (value & 0x7f) | 0x80;
-          value = Math.floor(value / 128);
-        }
-        bytes[size++] = value;
-        if (mark !== 1) bytes[size++] = mark;
-      }
-    }
-    termOffset[termCount] = size;
+    this.#fileUnits.push(this.#start.length);
+    const { bytes, offsets, units } = this.#postings.finish();
     const column = (source: Column): Uint32Array => source.data.slice(0, source.length);
     return {
       files: this.#files,
@@ -188,11 +129,11 @@ export class SegmentBuilder {
       unitLength: Uint8Array.from(column(this.#length)),
       tokenCount: this.#tokens,
       terms: this.#terms,
-      termOffset,
-      termUnits,
+      termOffset: offsets,
+      termUnits: units,
       termNext: column(this.#groupNext),
       groups: this.#groups,
-      postings: bytes.slice(0, size),
+      postings: bytes,
     };
   }
 }

@@ -5,6 +5,10 @@ export interface SegmentFile {
   path: string;
   size: number;
   mtimeMs: number;
+  /** Compared with the file's own at a scan; 0 where the file must be read again to know. */
+  ctimeMs: number;
+  /** Of the bytes that were indexed: what is shown must be what was ranked. */
+  checksum: number;
   /** Days since 1970 of the date in the path, or `NO_DAY`. */
   day: number;
 }
@@ -34,9 +38,6 @@ export interface Segment {
   postings: Uint8Array;
 }
 
-/** Set on a posting where the term stands in the `Name:` label of the unit's line. */
-export const POSTING_LABEL = 0x80;
-
 export interface Postings {
   count: number;
   units: Uint32Array;
@@ -44,10 +45,7 @@ export interface Postings {
   marks: Uint8Array;
 }
 
-/**
- * Postings of one term: for each unit the varint of `gap * 2 + (has a mark byte)`, then the mark byte unless the
- * term stands there once and plainly.
- */
+/** Postings of one term; their form is described at PostingLists. */
 export function readPostings(segment: Segment, term: number): Postings {
   const count = segment.termUnits[term] ?? 0;
   const units = new Uint32Array(count);

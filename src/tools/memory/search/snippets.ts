@@ -11,15 +11,14 @@ export interface Passage {
   score: number;
 }
 
-export const SNIPPET_LENGTH = 540;
+/** Longest passage by its place in the answer: the first one most likely holds what is looked for. */
+const LONGEST = [700, 650, 600, 560, 540, 520, 500, 460];
+/** A passage longer than this grows only into units that score at least this share of its best one. */
+const LONG_ENOUGH = 300;
+const WORTH_SHOWING = 0.45;
 
 /** Grows the best units with their better neighbours into passages that don't overlap, best first. */
-export function choosePassages(
-  segments: readonly Segment[],
-  ranking: Ranking,
-  limit: number,
-  length: number = SNIPPET_LENGTH,
-): Passage[] {
+export function choosePassages(segments: readonly Segment[], ranking: Ranking, limit: number): Passage[] {
   const passages: Passage[] = [];
   for (const best of ranking.best) {
     if (passages.length >= limit) break;
@@ -36,7 +35,8 @@ export function choosePassages(
         passage.firstUnit <= candidate.unit + (segment?.unitKind[candidate.unit] === UNIT_HEADING ? 1 : 0) &&
         candidate.unit <= passage.lastUnit,
     );
-    if (segment && !isShown) passages.push(grow(segment, candidate, passages, ranking, length));
+    const longest = LONGEST[Math.min(passages.length, LONGEST.length - 1)] ?? 0;
+    if (segment && !isShown) passages.push(grow(segment, candidate, passages, ranking, longest));
   }
   return passages;
 }
@@ -46,7 +46,7 @@ function grow(
   candidate: Candidate,
   passages: readonly Passage[],
   ranking: Ranking,
-  length: number,
+  longest: number,
 ): Passage {
   const file = fileOfUnit(segment, candidate.unit);
   let low = segment.fileUnits[file] ?? 0;
@@ -69,11 +69,13 @@ function grow(
     (segment.unitKind[unit] === UNIT_TEXT && score(unit) >= 0) ||
     (segment.unitKind[unit] === UNIT_HEADING && unit < first && score(unit) > candidate.score * 0.6);
   for (;;) {
-    const up = first > low && mayShow(first - 1) && size(first - 1, last) <= length;
-    const down = last < high && mayShow(last + 1) && size(first, last + 1) <= length;
+    const up = first > low && mayShow(first - 1) && size(first - 1, last) <= longest;
+    const down = last < high && mayShow(last + 1) && size(first, last + 1) <= longest;
     if (!up && !down) break;
     const above = up ? score(first - 1) + sameLine(first - 1, first) : -1;
     const below = down ? score(last + 1) + sameLine(last + 1, last) : -1;
+    const isWeak = Math.max(above, below) < candidate.score * WORTH_SHOWING;
+    if (isWeak && size(first, last) > LONG_ENOUGH) break;
     if (above > below) first -= 1;
     else last += 1;
   }

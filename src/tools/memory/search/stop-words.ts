@@ -2,7 +2,7 @@ import { fold } from "./normalise.ts";
 
 /** Words of a question that say nothing about its subject, by language. */
 const LISTS: Record<string, string> = {
-  en: "a an the of to in on at by for with from and or but is are was were be been being am do does did doing has have had having what when where which who whom whose why how that this these those it its it's as if then than so i you he she we they me him her us them my your his our their will would can could should may might must shall about into not no there here any some much many also just did didn't doesn't don't isn't wasn't kind type s t",
+  en: "a an the of to in on at by for with from and or but is are was were be been being am do does did doing has have had having what when where which who whom whose why how that this these those it its it's as if then than so i you he she we they me him her us them my your his our their will would can could should may might must shall about into not no there here any some much many also just did didn't doesn't don't isn't wasn't kind type s t likely according mention mentioned describe described considered both during while ever after before other others",
   de: "der die das den dem des ein eine einen einem einer eines und oder aber ist sind war waren sein wird werden wurde wurden hat haben hatte hatten was wann wo welche welcher welches welchen wer wem wen wie warum wieviel viele es er sie wir ihr ich du in im an am auf aus bei mit nach von vom zu zum zur für über unter durch als dass nicht auch so sich",
   es: "el la los las un una unos unas de del al y o pero es son era eran fue fueron ser sido ha han había qué que cuál cuáles cuándo cuando dónde donde quién quiénes cómo como por para con sin sobre en a se su sus lo le les no cuánto cuántos cuántas más",
   fr: "le la les un une des du de et ou mais est sont était étaient été être a ont avait que qui quoi quel quelle quels quelles quand où comment pourquoi combien il elle ils elles on nous vous je tu ce cette ces dans en sur par pour avec sans à au aux se sa son ses ne pas",
@@ -17,18 +17,21 @@ const LISTS: Record<string, string> = {
 };
 
 const SETS = Object.values(LISTS).map((list) => new Set(list.split(" ").map(fold)));
+const [ENGLISH] = SETS;
 
 /**
  * The stop words of the language the query seems to be in: the one whose list holds most of its words. A word of
- * another language's list is never dropped, and nothing is when no list knows at least one of the words.
+ * another language's list is never dropped. One word alone proves no language but English, where most short lists of
+ * keywords are written: "son birthday" must not lose its son to Spanish.
  */
 export function stopWordsFor(words: readonly string[]): ReadonlySet<string> {
   let best: ReadonlySet<string> = new Set();
   let most = 0;
   for (const set of SETS) {
-    const known = words.filter((word) => set.has(word)).length;
-    if (known > most) {
-      most = known;
+    const known = words.filter((word) => set.has(word));
+    if (set !== ENGLISH && new Set(known).size < 2) continue;
+    if (known.length > most) {
+      most = known.length;
       best = set;
     }
   }

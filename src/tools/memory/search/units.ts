@@ -23,7 +23,15 @@ export interface Unit {
 const SHORTEST = 24;
 // A sentence longer than this is cut at a space: minified or table text must not become one huge unit.
 const LONGEST = 400;
-const SENTENCE_END = /[.!?…]["'”’)\]]*\s+|[。！？｡]["'”’」』)）]*|\s\|\s/g;
+/** These end a sentence before a space, those anywhere; closing marks after either still belong to it. */
+const STOPS = ".!?…";
+const DENSE_STOPS = "。！？｡";
+const CLOSERS = "\"'”’)]」』）";
+const STOP = 1;
+const DENSE_STOP = 2;
+/** Between the cells of a table. */
+const BAR = 3;
+const ASCII_ROLES = Uint8Array.from({ length: 0x80 }, (_, code) => roleOf(code));
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+|$)/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
 const LABEL =
@@ -38,14 +46,18 @@ export function splitUnits(text: string): Unit[] {
   let line = 1;
   let at = 0;
   let inFence = false;
+  let colon = -1;
   while (at < text.length) {
     const newline = text.indexOf("\n", at);
     const end = newline === -1 ? text.length : newline;
     const first = skipSpace(text, at, end);
     if (first < end) {
-      const content = text.slice(at, end);
-      if (FENCE.test(content)) inFence = !inFence;
-      const marks = inFence ? null : HEADING.exec(content);
+      // The expressions are for the few lines that can match: they cost more than all the rest.
+      const mark = text[first];
+      if ((mark === "`" || mark === "~") && FENCE.test(text.slice(at, end))) inFence = !inFence;
+      const marks = mark === "#" && !inFence ? HEADING.exec(text.slice(at, end)) : null;
+      if (colon < first) colon = text.indexOf(":", first);
+      if (colon === -1) colon = text.length;
       if (marks) {
         const level = marks[1]?.length ?? 1;
         while (openHeadings.length > 0 && (units[openHeadings.at(-1) ?? 0]?.level ?? 0) >= level)
@@ -64,7 +76,8 @@ export function splitUnits(text: string): Unit[] {
           labelEnd: 0,
         });
       } else {
-        splitLine(text, first, trimEnd(text, first, end), content, at, line, heading, units);
+        const label = colon < end ? LABEL.exec(text.slice(at, Math.min(end, colon + 4))) : null;
+        splitLine(text, first, trimEnd(text, first, end), label, at, line, heading, units);
       }
     }
     at = end + 1;
@@ -77,24 +90,21 @@ function splitLine(
   text: string,
   from: number,
   to: number,
-  content: string,
+  label: RegExpExecArray | null,
   lineStart: number,
   line: number,
   heading: number,
   units: Unit[],
 ): void {
-  const label = LABEL.exec(content);
   const name = label?.[1] ?? "";
-  const labelStart = label ? lineStart + content.indexOf(name) : from;
+  const labelStart = label ? lineStart + label[0].indexOf(name) : from;
   const labelEnd = label ? labelStart + name.length : from;
   const push = (start: number, end: number): void => {
     if (start < end)
       units.push({ start, end, line, kind: UNIT_TEXT, level: 0, heading, labelStart, labelEnd });
   };
   let start = from;
-  SENTENCE_END.lastIndex = from;
-  for (let match = SENTENCE_END.exec(text); match && match.index < to; match = SENTENCE_END.exec(text)) {
-    const end = Math.min(match.index + match[0].length, to);
+  for (let end = sentenceEnd(text, from, to); end < to; end = sentenceEnd(text, end, to)) {
     if (end - start < SHORTEST) continue;
     start = pushBounded(text, start, end, push);
   }
@@ -102,6 +112,30 @@ function splitLine(
   const last = units.at(-1);
   if (start > from && to - start < SHORTEST && last && last.line === line) last.end = to;
   else pushBounded(text, start, to, push);
+}
+
+/** Where the sentence at `from` ends, the white space after it included; `to` where it doesn't end before. */
+function sentenceEnd(text: string, from: number, to: number): number {
+  for (let at = from; at < to; at += 1) {
+    const code = text.charCodeAt(at);
+    const role = code < 0x80 ? (ASCII_ROLES[code] ?? 0) : code >= 0x2026 ? roleOf(code) : 0;
+    if (role === 0) continue;
+    if (role === BAR) {
+      if (at > from && isSpace(text.charCodeAt(at - 1)) && isSpace(text.charCodeAt(at + 1))) return at + 2;
+      continue;
+    }
+    let end = at + 1;
+    while (end < to && CLOSERS.includes(text[end] ?? "")) end += 1;
+    if (role === DENSE_STOP) return end;
+    if (end < to && isSpace(text.charCodeAt(end))) return skipSpace(text, end, to);
+  }
+  return to;
+}
+
+function roleOf(code: number): number {
+  const character = String.fromCharCode(code);
+  if (STOPS.includes(character)) return STOP;
+  return DENSE_STOPS.includes(character) ? DENSE_STOP : character === "|" ? BAR : 0;
 }
 
 function pushBounded(

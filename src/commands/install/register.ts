@@ -1,0 +1,215 @@
+import { CamelError } from "../../shared/errors.ts";
+import {
+  lockConfigFile,
+  readConfigFile,
+  writeConfigFile,
+  type ConfigFile,
+  type ConfigFs,
+} from "./config-file.ts";
+import { brokenFile, formatOf, isRecord, isSame, type Place } from "./format.ts";
+import { hostOf, type Entry, type Host, type HostId, type Scope } from "./hosts.ts";
+import type { Machine } from "./machine.ts";
+
+export interface Change {
+  host: HostId;
+  scope: Scope;
+  file: ConfigFile;
+  action: "created" | "added" | "updated" | "unchanged" | "removed" | "absent";
+  after: string;
+  /** The copy of the original, if this change made one. */
+  backup?: string;
+}
+
+const ATTEMPTS = 3;
+
+/** Puts an entry into a host's file, or takes it out where `entry` is undefined. */
+export async function register(
+  id: HostId,
+  { scope, name }: { scope: Scope; name: string },
+  entry: Entry | undefined,
+  machine: Machine,
+  { isDry = false, fs }: { isDry?: boolean; fs?: ConfigFs } = {},
+): Promise<Change> {
+  const plan = async (): Promise<Change> =>
+    planChange(id, scope, await fileOf(id, scope, machine, fs), name, entry);
+  const first = await plan();
+  if (isDry || !isChange(first)) return first;
+  return lockConfigFile(first.file, { isPrivate: scope === "user" }, async () => {
+    for (let attempt = 1; ; attempt++) {
+      const change = await plan();
+      if (!isChange(change)) return change;
+      try {
+        const backup = await applyChange(change, fs);
+        return backup === undefined ? change : { ...change, backup };
+      } catch (error) {
+        // Hosts write these files too, some of them all the time, and know nothing of our lock.
+        const isAgain = error instanceof CamelError && error.code === "conflict" && attempt < ATTEMPTS;
+        if (!isAgain) throw error;
+      }
+    }
+  });
+}
+
+const isChange = ({ after, file }: Change): boolean => after !== (file.text ?? "");
+
+/** The file of a host: the candidate that exists, else the first. */
+export async function fileOf(id: HostId, scope: Scope, machine: Machine, fs?: ConfigFs): Promise<ConfigFile> {
+  const host = hostOf(id);
+  const candidates = scope === "user" ? host.user(machine) : host.project?.(machine);
+  if (candidates === undefined) {
+    throw new CamelError("usage", `${host.title} has no project file for servers.`, {
+      next: `Leave --scope project out: camel-mcp install ${id}`,
+    });
+  }
+  const files = await Promise.all(candidates.map((path) => readConfigFile(path, fs)));
+  const [first] = files;
+  if (first === undefined) throw new Error(`${id} has no file`);
+  return files.find((file) => file.text !== undefined) ?? first;
+}
+
+/** What is to be done; nothing is written yet. */
+async function planChange(
+  id: HostId,
+  scope: Scope,
+  file: ConfigFile,
+  name: string,
+  entry: Entry | undefined,
+): Promise<Change> {
+  const host = hostOf(id);
+  const format = await formatOf(host.format);
+  const place: Place = { key: host.key, name, list: host.list === true };
+  const before = file.text ?? "";
+  const content = format.read(before, file.path);
+  const present = entryIn(content, host, name, file.path);
+  const change = (action: Change["action"], after: string): Change => ({
+    host: id,
+    scope,
+    file,
+    action,
+    after,
+  });
+
+  if (entry === undefined) {
+    if (present === undefined) return change("absent", before);
+    const after = format.remove(before, place);
+    verify(format.read(after, file.path), withEntry(content, host, name, undefined), file.path);
+    return change("removed", after);
+  }
+  const wanted = merged(present, entry);
+  if (isSame(present, wanted)) return change("unchanged", before);
+  // A file of ours starts with what the host demands in every file.
+  const isNew = before.trim() === "" && host.newFile !== undefined;
+  const base = isNew ? await newFileText(host) : before;
+  const after = format.set(base, place, wanted);
+  const expected = withEntry(isNew ? { ...host.newFile } : content, host, name, wanted);
+  verify(format.read(after, file.path), expected, file.path);
+  return change(file.text === undefined ? "created" : present === undefined ? "added" : "updated", after);
+}
+
+/** Writes a planned change, unless the file has changed since it was read. */
+async function applyChange(change: Change, fs?: ConfigFs): Promise<string | undefined> {
+  const now = await readConfigFile(change.file.path, fs);
+  if (now.text !== change.file.text) {
+    throw new CamelError("conflict", `${change.file.path} was changed by another program just now.`, {
+      next: "Try again.",
+    });
+  }
+  return writeConfigFile(change.file, change.after, {
+    isPrivate: change.scope === "user",
+    ...(fs === undefined ? {} : { fs }),
+  });
+}
+
+/** Only the host's own entry, in the host's format, for a person to paste. */
+export async function snippet(id: HostId, name: string, entry: Entry): Promise<string> {
+  const host = hostOf(id);
+  const format = await formatOf(host.format);
+  return format.set("", { key: host.key, name, list: host.list === true }, entry);
+}
+
+/** The registered servers of a file by name; used to look, not to change. */
+export async function serversIn(id: HostId, file: ConfigFile): Promise<Map<string, Entry>> {
+  const host = hostOf(id);
+  const content = (await formatOf(host.format)).read(file.text ?? "", file.path);
+  const container = content[host.key];
+  const pairs: [unknown, unknown][] = Array.isArray(container)
+    ? container.filter(isRecord).map((one) => [one["name"], one])
+    : Object.entries(isRecord(container) ? container : {});
+  return new Map(
+    pairs.filter((pair): pair is [string, Entry] => typeof pair[0] === "string" && isRecord(pair[1])),
+  );
+}
+
+async function newFileText(host: Host): Promise<string> {
+  if (host.format === "json") return `${JSON.stringify(host.newFile, null, 2)}\n`;
+  const { stringify } = await import("yaml");
+  return stringify(host.newFile);
+}
+
+function entryIn(content: Entry, host: Host, name: string, file: string): Entry | undefined {
+  const container = content[host.key];
+  // `key:` without a value, as in YAML, is an empty container.
+  if (container === undefined || (container === null && host.format === "yaml")) return undefined;
+  if (host.list === true ? !Array.isArray(container) : !isRecord(container))
+    throw brokenFile(file, undefined, `"${host.key}" is not a ${host.list === true ? "list" : "map"}.`);
+  const entry: unknown = Array.isArray(container)
+    ? container.find((one) => isRecord(one) && one["name"] === name)
+    : (container as Entry)[name];
+  if (entry !== undefined && !isRecord(entry))
+    throw brokenFile(file, undefined, `"${host.key}.${name}" is not a map.`);
+  return entry;
+}
+
+/** Says where the server is, in the words of any host; at most one of these may stay in an entry. */
+const ADDRESS = ["command", "cmd", "url", "uri", "httpUrl", "serverUrl", "transport"];
+/** Makes sense for one way of connecting only. */
+const CONNECTION = [
+  "type",
+  "args",
+  "env",
+  "envs",
+  "env_keys",
+  "env_vars",
+  "environment",
+  "cwd",
+  "headers",
+  "http_headers",
+  "env_http_headers",
+  "bearer_token_env_var",
+  "requestOptions",
+];
+
+/** Ours over what is there; what the user added (time-outs, trust, environment) stays as long as it makes sense. */
+function merged(present: Entry | undefined, entry: Entry): Entry {
+  if (present === undefined) return entry;
+  const sameWay = ADDRESS.some((key) => key in present && key in entry);
+  const stale = sameWay ? ADDRESS : [...ADDRESS, ...CONNECTION];
+  return { ...Object.fromEntries(Object.entries(present).filter(([key]) => !stale.includes(key))), ...entry };
+}
+
+function withEntry(content: Entry, host: Host, name: string, entry: Entry | undefined): Entry {
+  const container = content[host.key];
+  if (host.list === true) {
+    const list: unknown[] = Array.isArray(container) ? container : [];
+    const at = list.findIndex((one) => isRecord(one) && one["name"] === name);
+    const next = [...list];
+    next.splice(at === -1 ? list.length : at, at === -1 ? 0 : 1, ...(entry === undefined ? [] : [entry]));
+    return { ...content, [host.key]: next };
+  }
+  const { [name]: _, ...others } = isRecord(container) ? container : {};
+  return { ...content, [host.key]: entry === undefined ? others : { ...others, [name]: entry } };
+}
+
+/** The last guard: the new text must say what the old one said, plus or minus our entry, and nothing else. */
+function verify(found: Entry, expected: Entry, file: string): void {
+  if (isSame(withoutEmpty(found), withoutEmpty(expected))) return;
+  throw brokenFile(file, undefined, "it is written in a way that can't be edited safely.");
+}
+
+/** TOML has no way to write an empty container, so its last entry takes it along. */
+function withoutEmpty(value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).filter(([, one]) => !isRecord(one) || Object.keys(one).length > 0),
+  );
+}

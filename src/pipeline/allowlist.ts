@@ -1,0 +1,70 @@
+import type { Facts } from "./policy.ts";
+import { matchesName } from "../shared/glob.ts";
+import { matchesPath } from "./rules.ts";
+
+/**
+ * `approvals.allowlist`: `Tool`, or `Tool:pattern`. A pattern is judged on what a call really touches: every path,
+ * command and address of the call must be covered by some entry. So a second file in a patch, or a second command,
+ * can't ride on the first one's permission, and nothing inside an argument means anything.
+ */
+export function coveringEntries(allowlist: readonly string[], facts: Facts): string[] | undefined {
+  const entries = allowlist
+    .map((entry) => ({ entry, ...parse(entry) }))
+    .filter(({ tool }) => matchesName(tool, facts.tool));
+  const whole = entries.find(({ pattern }) => pattern === undefined || pattern === "*");
+  if (whole !== undefined) return [whole.entry];
+  const things = thingsOf(facts);
+  if (things.length === 0) return undefined;
+  const used = new Set<string>();
+  for (const matches of things) {
+    const hit = entries.find(({ pattern }) => pattern !== undefined && matches(pattern));
+    if (hit === undefined) return undefined;
+    used.add(hit.entry);
+  }
+  return [...used];
+}
+
+/**
+ * The entries that "allow always" writes: as narrow as the call itself. Undefined where no safe entry exists: the
+ * program could run anything, a name holds pattern characters, or there are too many to look through.
+ */
+export function exactEntries(facts: Facts): string[] | undefined {
+  const names = [
+    ...facts.paths.map(({ spellings }) => spellings.at(-1) ?? ""),
+    ...facts.commands,
+    ...facts.urls,
+  ];
+  if (names.length > MOST_ENTRIES || names.some((name) => PATTERN_CHARACTERS.test(name))) return undefined;
+  if (facts.commands.some((command) => runsAnything(command))) return undefined;
+  return names.length === 0 ? [facts.tool] : names.map((name) => `${facts.tool}:${name}`);
+}
+
+const MOST_ENTRIES = 8;
+const PATTERN_CHARACTERS = /[*?[\]{}()!@+\\\n]/;
+
+/** Programs whose arguments are programs: leave to run one is leave to run any. */
+const RUN_ANYTHING =
+  /^(?:env|sudo|doas|su|xargs|nice|ionice|nohup|timeout|time|stdbuf|setsid|strace|ltrace|watch|find|fd|parallel|script|expect|ssh|docker|podman|kubectl|nsenter|chroot|unshare|bwrap|busybox|npx|npm|pnpm|yarn|bunx?|deno|node|nodejs|tsx|ts-node|python[\d.]*|pypy[\d.]*|perl|ruby|php|lua|luajit|tclsh|awk|gawk|mawk|sed|ed|vim?|nvim|emacs|make|cmake|ninja|rake|gradle|mvn|cargo|go|osascript|powershell|pwsh|cmd|wscript|cscript|rundll32|eval|exec|command|builtin|source|(?:ba|z|da|fi|k|c|tc|a)?sh|rbash)(?:\.exe)?$/i;
+
+function runsAnything(command: string): boolean {
+  const [program = ""] = command.split(" ");
+  return RUN_ANYTHING.test(program.replaceAll('"', "").split(/[/\\]/).at(-1) ?? "");
+}
+
+function parse(entry: string): { tool: string; pattern: string | undefined } {
+  const colon = entry.indexOf(":");
+  return colon < 0
+    ? { tool: entry, pattern: undefined }
+    : { tool: entry.slice(0, colon), pattern: entry.slice(colon + 1) };
+}
+
+function thingsOf(facts: Facts): ((pattern: string) => boolean)[] {
+  return [
+    ...facts.paths.map(
+      ({ spellings }) =>
+        (pattern: string) =>
+          spellings.some((path) => matchesPath(pattern, path)),
+    ),
+    ...[...facts.commands, ...facts.urls].map((text) => (pattern: string) => matchesName(pattern, text)),
+  ];
+}

@@ -1,0 +1,72 @@
+import { termOf } from "./normalise.ts";
+
+/**
+ * Kinds and things of that kind: who asks about pets is told about a dog. One way only, a dog is not just any pet.
+ * Everyday English, ours, written by hand; other languages are untouched by it.
+ */
+const KINDS = `pet animal: dog puppy cat kitten hamster rabbit bunny guinea turtle tortoise snake parrot bird fish goldfish lizard gecko horse pony ferret
+animal wildlife: bear deer fox wolf elephant lion tiger giraffe whale dolphin shark seal owl eagle duck goose swan frog bee butterfly cow sheep goat pig chicken monkey penguin zoo dinosaur
+activity hobby pastime interest leisure: hike camp swim paint pottery draw photography garden cook bake read knit crochet sew dance yoga run cycle fish climb surf ski skate kayak chess puzzle museum concert picnic
+sport: soccer football basketball baseball tennis hockey golf volleyball rugby cricket swim run marathon cycle ski snowboard surf climb box wrestle gymnastics badminton skate karate
+martial fight: karate judo taekwondo kickboxing boxing jiujitsu aikido kungfu fencing wrestle
+exercise workout fitness: yoga run jog gym weight lift pilates cardio cycle swim aerobics stretch treadmill squat marathon hike spin zumba
+outdoor nature: hike camp trail mountain lake forest river beach park kayak canoe climb fish picnic garden waterfall sunset
+family relative: mom dad parent brother sister sibling son daughter child kid husband wife grandma grandpa aunt uncle cousin niece nephew
+child kid: son daughter baby toddler teenager boy girl
+relationship status: single married divorced dating engaged boyfriend girlfriend husband wife partner breakup
+dessert sweet treat: cake pie cookie ice cream brownie cupcake muffin tart pudding cobbler chocolate candy donut pastry cheesecake
+food snack dish meal cuisine: pizza pasta soup salad sandwich burger taco sushi curry rice noodle bread steak chicken fish salmon vegetable fruit stew lasagna pancake cake roast
+drink beverage: coffee tea juice wine beer cocktail smoothie water soda lemonade latte
+fruit: apple banana orange strawberry blueberry raspberry grape mango peach pear cherry lemon melon pineapple
+vegetable: tomato carrot potato onion lettuce spinach broccoli pepper cucumber corn bean pea
+instrument: guitar piano violin drum flute clarinet cello bass trumpet saxophone ukulele keyboard harp
+music genre: rock jazz pop classical hip hop rap folk country blues metal electronic reggae punk
+art craft: paint draw sculpture pottery sketch photography clay canvas mural quilt origami collage watercolor
+book: novel author series chapter memoir fantasy thriller biography
+movie film: thriller comedy horror drama romance documentary trilogy sequel
+game: chess poker console xbox playstation nintendo rpg multiplayer puzzle strategy scrabble monopoly
+vehicle transport: car truck bike bicycle motorcycle bus train van boat plane scooter
+clothes item wear: shirt dress shoe jacket coat hat hoodie jeans pants sweater sock scarf boot sneaker necklace ring
+item gift object purchase: shoe figurine necklace ring watch book toy doll lamp mug bowl blanket bag phone camera bracelet
+jewelry: necklace ring bracelet earring pendant
+furniture: table chair sofa couch desk bed shelf lamp bookcase
+job career profession occupation: teacher engineer nurse doctor lawyer manager banker writer designer developer programmer accountant chef counselor artist actor consultant intern
+education degree study: college university major graduate diploma certificate bachelor master phd course class
+health condition illness medical: asthma allergy diabetes cancer flu cold fever pain surgery hospital injury anxiety depression migraine arthritis stroke
+injury: sprain broken fracture ankle knee wrist concussion bruise cut
+emotion feel mood: happy sad proud anxious nervous excited grateful stressed lonely scared frustrated relieved disappointed overwhelmed
+event: festival parade conference concert party wedding workshop meeting fair show exhibition ceremony fundraiser tournament race gala meetup retreat
+celebration holiday: birthday wedding anniversary christmas thanksgiving halloween easter party
+place location: city park beach lake museum restaurant cafe mountain country town forest church school library hotel
+country: canada france italy germany spain england japan china india mexico brazil australia ireland sweden norway greece turkey thailand
+state: california florida texas oregon washington colorado minnesota michigan georgia alaska arizona nevada
+city: paris london tokyo york boston seattle chicago toronto rome barcelona berlin sydney dublin
+volunteer charity community cause: shelter fundraiser donate homeless foodbank soup kitchen mentor cleanup veteran tutoring
+pet shelter: adopt rescue foster
+technology gadget device: phone laptop tablet computer camera console printer drone headphone watch app
+skill language: spanish french german italian japanese chinese english portuguese korean coding
+plant flower: rose sunflower tulip orchid lily daisy succulent cactus fern basil tree
+color: red blue green yellow purple pink orange black white brown gray
+weather: rain snow storm sun wind hurricane flood heat
+destress relax unwind cope: yoga meditation walk bath read music dance paint run massage nature
+financial money: loan debt rent mortgage salary savings bill afford budget bank
+religious faith: church pray god bible christian muslim jewish buddhist temple mosque catholic
+political: liberal conservative democrat republican vote campaign election rights
+trait personality attribute describe: kind thoughtful brave caring creative generous honest passionate supportive patient driven
+military: army navy marine veteran soldier deploy
+friend: buddy pal bestie mate roommate neighbor
+goal plan: want hope dream aim`;
+
+const table = new Map<string, Set<string>>();
+for (const line of KINDS.split("\n")) {
+  const [kinds = "", things = ""] = line.split(": ");
+  for (const kind of kinds.split(" ").map(termOf)) {
+    const known = table.get(kind) ?? new Set();
+    for (const thing of things.split(" ").map(termOf)) if (thing !== kind) known.add(thing);
+    table.set(kind, known);
+  }
+}
+
+export function thingsOf(kind: string): string[] {
+  return [...(table.get(kind) ?? [])];
+}

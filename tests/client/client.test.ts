@@ -1,0 +1,247 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  connectCamel,
+  type CamelAnswer,
+  type CamelClient,
+  type CamelClientError,
+  type CamelQuestion,
+  type ConnectOptions,
+} from "../../src/client/index.ts";
+import { systemClock } from "../../src/shared/clock.ts";
+import { createFileTokens } from "../../src/stores/tokens.ts";
+import { CLI, sandbox, startHttp } from "../harness.ts";
+import { ERAS, upstream, type Upstream } from "../fixtures/upstream.ts";
+import { appears } from "../fixtures/slow-tools.mjs";
+
+const CASES = ERAS.flatMap((era) => (["stdio", "http"] as const).map((over) => ({ era, over })));
+
+async function connectTo(
+  server: Upstream,
+  over: "stdio" | "http",
+  options: Partial<ConnectOptions> = {},
+): Promise<CamelClient> {
+  if (over === "http") await server.start();
+  const client = await connectCamel({
+    ...(over === "http" ? { url: server.url } : server.command),
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+function once<T = void>(): { happened: Promise<T>; happen: (value: T) => void } {
+  let happen = (_value: T): void => {};
+  const happened = new Promise<T>((resolve) => (happen = resolve));
+  return { happened, happen: (value) => happen(value) };
+}
+
+function failure(pending: Promise<unknown>): Promise<CamelClientError> {
+  return pending.then(
+    () => expect.unreachable("it should have failed"),
+    (error: CamelClientError) => error,
+  );
+}
+
+describe.each(CASES)("a $era server over $over", ({ era, over }) => {
+  test("lists, calls, reads", async () => {
+    const client = await connectTo(await upstream(era), over);
+    expect((await client.tools()).map((tool) => tool.name)).toContain("echo");
+    expect(await client.call("echo", { text: "ab", times: 2 })).toMatchObject({
+      text: "abab",
+      isError: false,
+    });
+    expect((await client.resources()).map(({ uri }) => uri)).toContain("memory:///MEMORY.md");
+    expect(await client.readResource("memory:///MEMORY.md")).toMatch(/memory$/);
+  });
+
+  test("the person is asked, and their answer goes back", async () => {
+    const asked: CamelQuestion[] = [];
+    const client = await connectTo(await upstream(era), over, {
+      onAsk: (question: CamelQuestion): CamelAnswer => {
+        asked.push(question);
+        return { action: "accept", content: { name: `${asked.length}`, sure: true } };
+      },
+    });
+    const { text } = await client.call("ask_me", { rounds: 2 });
+    expect(JSON.parse(text)).toMatchObject({
+      runs: 1,
+      answers: [{ action: "accept", content: { name: "1" } }, { content: { name: "2" } }],
+    });
+    expect(asked[0]).toMatchObject({ message: "Question 1?", schema: { required: ["name"] } });
+  });
+
+  test("an answer that fails is a cancel; without onAsk nobody is asked", async () => {
+    const failing = await connectTo(await upstream(era), over, {
+      onAsk: () => Promise.reject(new Error("broken dialog")),
+    });
+    expect(JSON.parse((await failing.call("ask_me")).text)).toMatchObject({
+      answers: [{ action: "cancel" }],
+    });
+    const silent = await connectTo(await upstream(era), over);
+    expect((await silent.call("ask_me")).text).toBe("nobody to ask, runs 1");
+  });
+
+  test("progress arrives and cancelling reaches the tool", async () => {
+    const server = await upstream(era);
+    const client = await connectTo(server, over);
+    const seen: number[] = [];
+    const onProgress = ({ progress }: { progress: number }): void => {
+      if (seen.push(progress) === 3) void writeFile(server.marker, "go");
+    };
+    expect((await client.call("steps", {}, { onProgress })).text).toBe("done");
+    expect(seen).toEqual([1, 2, 3]);
+
+    const other = await upstream(era);
+    const second = await connectTo(other, over);
+    const controller = new AbortController();
+    const pending = second.call(
+      "wait",
+      {},
+      { signal: controller.signal, onProgress: () => controller.abort() },
+    );
+    expect(await failure(pending)).toMatchObject({ name: "CamelClientError", code: "cancelled" });
+    await appears(other.marker);
+  });
+
+  test("a call that takes too long is ended, on the server too", async () => {
+    const server = await upstream(era);
+    const client = await connectTo(server, over);
+    const error = await failure(client.call("wait", {}, { timeoutMs: 100 }));
+    expect(error).toMatchObject({ code: "timeout", retryable: true });
+    expect(error.next).toContain("timeoutMs");
+    await appears(server.marker);
+  });
+
+  test("hears of changed tools", async () => {
+    const client = await connectTo(await upstream(era), over);
+    const changed = once();
+    client.onToolsChanged(() => changed.happen());
+    expect((await client.tools()).map((tool) => tool.name)).toContain("get_tool_response");
+    await client.call("shrink");
+    await changed.happened;
+    expect((await client.tools()).map((tool) => tool.name)).not.toContain("get_tool_response");
+  });
+
+  test("after close every call says so", async () => {
+    const client = await connectTo(await upstream(era), over);
+    await client.close();
+    expect(await failure(client.call("echo", { text: "a" }))).toMatchObject({
+      code: "closed",
+      retryable: false,
+    });
+  });
+});
+
+describe.each(ERAS)("a %s server that dies", (era) => {
+  test("the call under way fails as retryable, was sent once, and the client comes back", async () => {
+    const server = await upstream(era);
+    await server.start();
+    const states: string[] = [];
+    const back = once();
+    const client = await connectCamel({
+      url: server.url,
+      onConnection: (state) => {
+        states.push(state);
+        if (states.length === 3) back.happen();
+      },
+    });
+    onTestFinished(() => client.close());
+    const changed = once();
+    client.onToolsChanged(() => changed.happen());
+    const running = once();
+    const stuck = failure(client.call("stuck", {}, { onProgress: () => running.happen() }));
+    await running.happened;
+    await server.kill();
+    expect(await stuck).toMatchObject({ code: "connection_lost", retryable: true });
+    expect(await failure(client.call("echo", { text: "nobody there" }))).toMatchObject({
+      code: "unavailable",
+      retryable: true,
+    });
+    await server.start();
+    await back.happened;
+    await changed.happened;
+    expect(states).toEqual(["connected", "lost", "connected"]);
+    expect((await client.call("echo", { text: "back" })).text).toBe("back");
+    expect(await readFile(server.runs, "utf8")).toBe("run\n");
+  });
+
+  test("a spawned server is spawned again, and the call that was under way isn't repeated", async () => {
+    const server = await upstream(era);
+    const client = await connectTo(server, "stdio");
+    expect(await failure(client.call("die"))).toMatchObject({ code: "connection_lost", retryable: true });
+    expect((await client.call("echo", { text: "again" })).text).toBe("again");
+    expect(await readFile(server.runs, "utf8")).toBe("run\n");
+  });
+});
+
+describe("what goes wrong at the start says what to do", () => {
+  test("nobody listens", async () => {
+    const { url } = await upstream("2026");
+    const error = await failure(connectCamel({ url }));
+    expect(error).toMatchObject({ code: "unavailable", retryable: true });
+    expect(error.message).toContain(url);
+    expect(error.next).toContain("camel-mcp serve");
+  });
+
+  test("no token, a wrong token, the right token", async () => {
+    const box = await sandbox();
+    const { url } = await startHttp(box);
+    const tokens = createFileTokens({ path: join(box.home, "tokens.json"), clock: systemClock });
+    const { secret } = await tokens.create("main");
+    for (const token of [undefined, "camel_wrong"]) {
+      const error = await failure(
+        connectCamel({ url: `${url}/mcp`, ...(token === undefined ? {} : { token }) }),
+      );
+      expect(error).toMatchObject({ code: "unauthorized", retryable: false });
+      expect(error.next).toContain("camel-mcp token create");
+    }
+    const client = await connectCamel({ url: `${url}/mcp`, token: secret });
+    expect(await client.tools()).not.toEqual([]);
+    await client.close();
+  });
+
+  test("a host name the server doesn't know", async () => {
+    const { url } = await startHttp(await sandbox());
+    const port = new URL(url).port;
+    const error = await failure(connectCamel({ url: `http://127.1.2.3.nip.invalid:${port}/mcp` }));
+    expect(error).toMatchObject({ code: "unavailable" });
+    const refused = await failure(connectCamel({ url: `http://0.0.0.0:${port}/mcp` }));
+    expect(refused).toMatchObject({ code: "forbidden", retryable: false });
+    expect(refused.next).toContain("http.allowedHosts");
+  });
+
+  test("the wrong path, and something that is no MCP server at all", async () => {
+    const { url } = await startHttp(await sandbox());
+    const wrong = await failure(connectCamel({ url: `${url}/elsewhere` }));
+    expect(wrong).toMatchObject({ code: "not_mcp", retryable: false });
+    expect(wrong.next).toContain("/mcp");
+    const page = createServer((_req, res) => res.setHeader("content-type", "text/html").end("<h1>hi</h1>"));
+    await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void page.close());
+    const { port } = page.address() as AddressInfo;
+    expect(await failure(connectCamel({ url: `http://127.0.0.1:${port}/` }))).toMatchObject({
+      code: "not_mcp",
+    });
+  });
+
+  test("a command that isn't there, and one that ends at once", async () => {
+    expect(await failure(connectCamel({ command: "no-such-command-anywhere" }))).toMatchObject({
+      code: "rejected",
+      retryable: false,
+    });
+    const ended = connectCamel({ command: process.execPath, args: ["-e", "process.exit(3)"] });
+    expect((await failure(ended)).name).toBe("CamelClientError");
+  });
+
+  test("an agent of one's own has a memory of its own", async () => {
+    const box = await sandbox({ "home/agents/ann/MEMORY.md": "Ann's\n", "workspace/MEMORY.md": "main's\n" });
+    const args = [CLI, "--home", box.home, "--workspace", box.workspace];
+    const ann = await connectCamel({ command: process.execPath, args, agent: "ann" });
+    onTestFinished(() => ann.close());
+    expect((await ann.call("memory_get", { filePath: "MEMORY.md" })).text).toContain("Ann's");
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, test } from "vitest";
+import { parseConfig } from "../src/config-load.ts";
+import { configJsonSchema } from "../src/config.ts";
+import type { Logger } from "../src/shared/log.ts";
+import { call, sandbox, startCamel } from "./harness.ts";
+
+describe("mistakes are named by file, line, column and key", () => {
+  test.each([
+    ["tools:\n  denny: []\n", '2:3: tools.denny: unknown key. Did you mean "deny"?'],
+    ["limts: {}\n", '1:1: limts: unknown key. Did you mean "limits"?'],
+    ["limits:\n  outputChars: many\n", "2:3: limits.outputChars: "],
+    ["autonomy:\n  level: god\n", "2:3: autonomy.level: "],
+    ["rules:\n  - tool: x\n    decision: maybe\n", "3:5: rules.0.decision: "],
+    ["scopes:\n  - match: {}\n    tols: {}\n", '3:5: scopes.0.tols: unknown key. Did you mean "tools"?'],
+    ["tools: [\n", "2:1: "],
+    ["tools: {}\ntools: {}\n", "2:1: Map keys must be unique"],
+    ["- a\n- b\n", "1:1: config: "],
+  ])("%j", async (text, message) => {
+    const error: unknown = await parseConfig(text, "config.yaml").catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "invalid_config" });
+    expect((error as Error).message).toContain(`config.yaml:${message}`);
+  });
+
+  test("an example that a rule doesn't match as it says is refused", async () => {
+    const text = (example: string): string =>
+      `rules:\n  - tool: apply_patch\n    path: "src/**"\n    decision: deny\n    ${example}\n`;
+    await expect(parseConfig(text('match: ["apply_patch:src/a.ts"]'), "c")).resolves.toBeDefined();
+    await expect(parseConfig(text('match: ["apply_patch:docs/a.md"]'), "c")).rejects.toThrow(
+      /c:5:13: rules\.0: the example "apply_patch:docs\/a\.md" should match but doesn't/,
+    );
+    await expect(parseConfig(text('notMatch: ["apply_patch:src/x/y.ts"]'), "c")).rejects.toThrow(
+      /shouldn't match but does/,
+    );
+  });
+
+  test("a bomb of aliases is refused, not expanded", async () => {
+    const rows = ["a: &a [x, x, x, x, x, x, x, x, x]"];
+    for (const [last, next] of ["ab", "bc", "cd", "de", "ef", "fg", "gh"].map((pair) => pair.split("")))
+      rows.push(`${next}: &${next} [*${last}, *${last}, *${last}, *${last}, *${last}, *${last}, *${last}]`);
+    await expect(parseConfig(rows.join("\n"), "c")).rejects.toThrow();
+  });
+
+  test("an empty file is the defaults", async () => {
+    expect((await parseConfig("# nothing\n", "c")).limits.outputChars).toBe(8000);
+  });
+});
+
+test("the editor's schema knows every top-level key and refuses others", () => {
+  const schema = configJsonSchema() as { properties: Record<string, unknown>; additionalProperties: unknown };
+  expect(Object.keys(schema.properties)).toContain("autonomy");
+  expect(schema.additionalProperties).toBe(false);
+});
+
+describe("the workspace's file may only narrow", () => {
+  test("what would widen is reported and ignored, what narrows holds", async () => {
+    const box = await sandbox({
+      "workspace/MEMORY.md": "x\n",
+      "workspace/memory/a.md": "x\n",
+      "home/config.yaml": "tools: { deny: [cron] }\nautonomy: { level: supervised }\n",
+      "workspace/.camelagi/config.yaml": [
+        "tools: { allow: ['*'], deny: [get_tool_response] }",
+        "autonomy: { level: full, allowSensitiveFiles: true }",
+        "rules:",
+        "  - { tool: '*', decision: allow }",
+        "  - { tool: memory_get, path: 'memory/**', decision: deny, reason: not here }",
+        "memory: { root: / }",
+        "http: { host: 0.0.0.0 }",
+        "audit: { enabled: false }",
+        "limits: { timeoutSeconds: 1000, outputChars: 600 }",
+      ].join("\n"),
+    });
+    const camel = await startCamel(box);
+    const { warnings, settings } = camel.config();
+    for (const what of [
+      "autonomy.level: full",
+      "allowSensitiveFiles",
+      "decision: allow",
+      "memory is ignored",
+      "http is ignored",
+      "audit is ignored",
+      "timeoutSeconds: 1000",
+    ])
+      expect(warnings.join("\n")).toContain(what);
+    expect(settings.limits).toEqual({ tools: [], timeoutSeconds: 50, outputChars: 600 });
+    expect(settings.http.host).toBe("127.0.0.1");
+    expect(settings.audit.enabled).toBe(true);
+    const names = camel.dispatcher
+      .list({ agentId: "main", depth: 0, client: "x", transport: "library", sessionId: "s" })
+      .map((tool) => tool.name);
+    expect(names).not.toContain("get_tool_response");
+    expect(names).not.toContain("cron");
+    expect((await call(camel, "memory_get", { filePath: "MEMORY.md" })).isError).toBeUndefined();
+    const refused = await call(camel, "memory_get", { filePath: "memory/a.md" });
+    expect(refused.text).toContain("not here");
+    // `supervised` of the user's file still asks, although the workspace's rule says allow.
+    const patch = "*** Begin Patch\n*** Add File: a.txt\n+a\n*** End Patch";
+    expect((await call(camel, "apply_patch", { patch })).code).toBe("approval_required");
+  });
+});
+
+describe("reload", () => {
+  test("a change counts at the next call; a broken edit keeps the last good one and says so", async () => {
+    const box = await sandbox({ "workspace/MEMORY.md": "x\n" });
+    let now = 0;
+    const said: string[] = [];
+    const log: Logger = {
+      error: (text) => said.push(text),
+      warn: () => {},
+      info: () => {},
+      debug: () => {},
+    };
+    const camel = await startCamel(box, {
+      log,
+      clock: {
+        now: () => 0,
+        monotonic: () => now,
+        setTimeout: () => ({ cancel: () => {} }),
+      },
+    });
+    const allowed = async (): Promise<boolean> => {
+      now += 1_000;
+      await camel.refresh();
+      return (await call(camel, "memory_get", { filePath: "MEMORY.md" })).isError !== true;
+    };
+    expect(await allowed()).toBe(true);
+    await box.write("home/config.yaml", "tools: { deny: [memory_get] }\n");
+    expect(await allowed()).toBe(false);
+    await box.write("home/config.yaml", "tools: { deny: [\n");
+    expect(await allowed()).toBe(false);
+    expect(said.join()).toMatch(/last good one stays in force: .*config\.yaml:/);
+    await box.write("home/config.yaml", "tools: {}\n");
+    expect(await allowed()).toBe(true);
+  });
+});

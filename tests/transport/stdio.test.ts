@@ -1,0 +1,137 @@
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { createInterface } from "node:readline";
+import { once } from "node:events";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { CLI, sandbox, type Sandbox } from "../harness.ts";
+
+interface Message {
+  id?: number | null;
+  result?: { tools?: unknown[]; content?: { text: string }[]; isError?: boolean };
+  error?: { code: number; message: string };
+}
+
+/** A host that speaks raw lines, so that it can misbehave. */
+class RawHost {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly seen: Message[] = [];
+  private readonly waiting = new Map<number | null, (message: Message) => void>();
+
+  constructor(box: Sandbox) {
+    this.child = spawn(process.execPath, [CLI, "--home", box.home, "--workspace", box.workspace], {
+      env: { PATH: process.env["PATH"] },
+    });
+    onTestFinished(() => void this.child.kill("SIGKILL"));
+    createInterface({ input: this.child.stdout }).on("line", (line) => {
+      // Whatever isn't JSON here is a defect: stdout belongs to the protocol.
+      const message = JSON.parse(line) as Message;
+      this.seen.push(message);
+      if (message.id !== undefined) this.waiting.get(message.id)?.(message);
+    });
+  }
+
+  send(id: number, method: string, params: Record<string, unknown> = {}): Promise<Message> {
+    const answer = this.answer(id);
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    return answer;
+  }
+
+  answer(id: number | null): Promise<Message> {
+    return new Promise((resolve) => this.waiting.set(id, resolve));
+  }
+
+  async initialize(): Promise<void> {
+    await this.send(0, "initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    });
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+  }
+
+  async exit(): Promise<number | null> {
+    if (this.child.exitCode === null) await once(this.child, "exit");
+    return this.child.exitCode;
+  }
+}
+
+describe("a host that misbehaves", () => {
+  test("garbage is answered, and the next request works", async () => {
+    const host = new RawHost(await sandbox());
+    await host.initialize();
+    const complaint = host.answer(null);
+    host.child.stdin.write("hello, is this the database?\n");
+    host.child.stdin.write('{"broken": \n');
+    host.child.stdin.write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]));
+    host.child.stdin.write('{"jsonrpc":"2.0","id":7,"method":42}\n');
+    host.child.stdin.write("[]\n");
+    expect((await complaint).error?.code).toBe(-32_700);
+    expect((await host.send(1, "tools/list")).result?.tools?.length).toBeGreaterThan(0);
+  });
+
+  test("a 20 MB line is dropped and answered, and the next request works", async () => {
+    const host = new RawHost(await sandbox());
+    await host.initialize();
+    const complaint = host.answer(null);
+    host.child.stdin.write(`{"jsonrpc":"2.0","id":5,"method":"${"x".repeat(20_000_000)}"}\n`);
+    expect((await complaint).error?.message).toContain("longer than");
+    expect((await host.send(1, "tools/list")).result?.tools?.length).toBeGreaterThan(0);
+  });
+
+  test("1,000 requests at once are all answered", async () => {
+    const host = new RawHost(await sandbox({ "workspace/MEMORY.md": "one\n" }));
+    await host.initialize();
+    const answers = await Promise.all(
+      Array.from({ length: 1000 }, (_, index) =>
+        host.send(index + 1, "tools/call", { name: "memory_get", arguments: { filePath: "MEMORY.md" } }),
+      ),
+    );
+    expect(answers.every((one) => one.result?.content?.[0]?.text === "1: one")).toBe(true);
+  });
+
+  test("end of stdin ends the server, also with a call under way and half a line sent", async () => {
+    const host = new RawHost(await sandbox({ "workspace/MEMORY.md": "one\n" }));
+    await host.initialize();
+    void host.send(1, "tools/call", { name: "memory_get", arguments: { filePath: "MEMORY.md" } });
+    host.child.stdin.end('{"jsonrpc":"2.0","id":2,"met');
+    expect(await host.exit()).toBe(0);
+  });
+
+  test("a host that never reads and then goes away doesn't leave a server behind", async () => {
+    const host = new RawHost(await sandbox());
+    await host.initialize();
+    host.child.stdout.destroy();
+    host.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })}\n`);
+    expect(await host.exit()).not.toBeNull();
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s ends the server", async (signal) => {
+    const host = new RawHost(await sandbox());
+    await host.initialize();
+    host.child.kill(signal);
+    expect(await host.exit()).toBe(0);
+  });
+});
+
+describe("a broken config", () => {
+  test("the server starts, refuses calls with the place of the mistake, and works once it is fixed", async () => {
+    const box = await sandbox({
+      "workspace/MEMORY.md": "one\n",
+      "home/config.yaml": "tools:\n  dney: [cron]\n",
+    });
+    const host = new RawHost(box);
+    await host.initialize();
+    const get = { name: "memory_get", arguments: { filePath: "MEMORY.md" } };
+    const refused = await host.send(1, "tools/call", get);
+    expect(refused.result?.isError).toBe(true);
+    expect(refused.result?.content?.[0]?.text).toMatch(
+      /invalid_config.*config\.yaml:2:3: tools\.dney.*Did you mean "deny"/,
+    );
+    await box.write("home/config.yaml", "tools:\n  deny: [cron]\n");
+    let id = 2;
+    let text: string | undefined;
+    // The file is looked at when a call comes, at most four times a second.
+    do text = (await host.send(id++, "tools/call", get)).result?.content?.[0]?.text;
+    while (text !== "1: one" && id < 100_000);
+    expect(text).toBe("1: one");
+  });
+});
