@@ -12,6 +12,9 @@ import type { Effect, Touches } from "../tools/tool.ts";
  */
 export type Decision = "allow" | "ask" | "deny";
 
+/** The rule of a verdict where neither a rule nor a person had to decide. */
+export const NOTHING_REFUSES = "no rule refuses it";
+
 const STRICTNESS: Record<Decision, number> = { allow: 0, ask: 1, deny: 2 };
 
 export interface PolicyLayer {
@@ -137,7 +140,7 @@ export function decide(
 ): Verdict {
   let strictest: Verdict = {
     decision: "allow",
-    rule: "no rule refuses it",
+    rule: NOTHING_REFUSES,
     source: layers[0]?.source ?? "built-in defaults",
     change: "Add a rule or deny the tool to refuse it.",
   };
@@ -156,10 +159,11 @@ function byApproval(
   matchRule: RuleMatcher,
 ): Verdict | undefined {
   if (facts.approval?.state !== "needed") return undefined;
-  const allowed = layers.some(({ policy }) =>
-    policy.rules.some((rule) => rule.decision === "allow" && matchRule(rule, facts)),
-  );
-  if (allowed) return undefined;
+  for (const layer of layers) {
+    const index = layer.policy.rules.findIndex((rule) => rule.decision === "allow" && matchRule(rule, facts));
+    const rule = layer.policy.rules[index];
+    if (rule !== undefined) return ruleVerdict(layer, rule, index);
+  }
   return {
     decision: "ask",
     rule: facts.approval.why,
@@ -194,12 +198,13 @@ function decideInLayer(
   // An allow rule answers the question that a level or mode would ask; it never lifts a refusal.
   const allowed = asked === undefined ? undefined : ruled("allow");
   if (allowed !== undefined) return allowed;
-  const given = facts.approval?.state === "given" && layer.policy.approvals?.mode !== "always";
+  const given =
+    facts.approval?.state === "given" && !facts.needsApproval && layer.policy.approvals?.mode !== "always";
   if (asked !== undefined && given) return { ...asked, decision: "allow", rule: facts.approval?.why ?? "" };
   return (
     asked ?? {
       decision: "allow",
-      rule: "no rule refuses it",
+      rule: NOTHING_REFUSES,
       source: layer.source,
       change: "Add a rule to refuse it.",
     }

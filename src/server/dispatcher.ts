@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { LoadedConfig } from "../config-load.ts";
 import type { Call, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
 import { compose } from "../pipeline/compose.ts";
-import { isListed, layersFor } from "../pipeline/policy.ts";
+import { NOTHING_REFUSES, isListed, layersFor } from "../pipeline/policy.ts";
 import { CamelError } from "../shared/errors.ts";
 import { closest } from "../shared/glob.ts";
 import type { Caller, ToolContext } from "../tools/context.ts";
@@ -87,7 +87,10 @@ async function execute(call: ResolvedCall): Promise<ToolResult> {
   // The last word: should the pipeline ever be put together wrongly, nothing runs that policy didn't let through.
   if (call.verdict?.decision !== "allow" && !(call.verdict?.decision === "ask" && call.isApproved === true))
     throw new CamelError("internal", `${call.tool.name} reached its tool without a decision.`);
-  const output = await call.tool.execute(call.input, call.context);
+  const { verdict } = call;
+  const isApproved =
+    call.isApproved === true || (verdict?.decision === "allow" && verdict.rule !== NOTHING_REFUSES);
+  const output = await call.tool.execute(call.input, { ...call.context, isApproved });
   return typeof output === "string" ? { text: output } : output;
 }
 

@@ -59,6 +59,8 @@ export interface ToolContext {
   progress(update: Progress): void;
   /** Calls another tool through the dispatcher and the whole pipeline, one level deeper, with the caller's rights. */
   callTool(name: string, args: unknown, options?: NestedOptions): Promise<NestedResult>;
+  /** A person, or a rule the user wrote, let this very call pass. */
+  isApproved?: boolean;
   /** The tools that agents made. */
   dynamicTools: DynamicTools;
   /** What answers prompts: the named kind, or the one the config names. Undefined where there is none but the host. */

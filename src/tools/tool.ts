@@ -81,6 +81,8 @@ export interface ToolDef<
   effect: Effect;
   /** True where the call may reach other machines. Defaults to what `effect` says. */
   openWorld?: boolean;
+  /** Changes with the tool's definition, where that can change: an approval holds for one definition. */
+  fingerprint?: string;
   /** Who made the tool, where an agent did: it never has more rights than they have. */
   maker?: Identity;
   /** The same call twice leaves the world as once; only then may anything be retried. */

@@ -54,6 +54,7 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
     definition,
     version,
     envelope: version.envelope,
+    isApproved: stored.approvedBy === "person" || context.isApproved === true,
     input,
     context,
     signal,
@@ -86,18 +87,18 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
       return claim().openWorld;
     },
     maker: stored.maker,
+    fingerprint: `${version.version} ${version.created}`,
 
     async touches(input, context) {
       const engine = await ENGINES[definition.strategy.type]();
       const { outside, touches } = await engine.foresee(runOf(input, context, context.signal));
       const beyond = [...outside, ...widening(stored.approved, version.envelope)];
-      return {
-        ...touches,
-        approval:
-          beyond.length > 0
-            ? { state: "needed", why: `the call goes beyond what was approved: ${beyond.join("; ")}` }
-            : { state: "given", why: "it was approved when the tool was made" },
-      };
+      if (beyond.length > 0) {
+        const why = `the call goes beyond what was approved: ${beyond.join("; ")}`;
+        return { ...touches, approval: { state: "needed", why } };
+      }
+      if (stored.approvedBy === "policy") return touches;
+      return { ...touches, approval: { state: "given", why: "it was approved when the tool was made" } };
     },
 
     async execute(input, context) {

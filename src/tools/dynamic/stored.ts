@@ -29,6 +29,8 @@ export interface StoredTool {
   versions: ToolVersion[];
   /** All that was ever approved; a version that needs more isn't active before that is approved too. */
   approved: Envelope;
+  /** Whether a person or a rule of theirs approved that, or policy had simply nothing against it. */
+  approvedBy: "person" | "policy";
   /** What happened by itself, newest last: rollbacks, repairs. */
   notes: string[];
 }

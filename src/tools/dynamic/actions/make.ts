@@ -111,6 +111,7 @@ async function make(plan: Plan, origin: ToolVersion["origin"], context: ToolCont
     active: 1,
     versions: [version],
     approved: plan.envelope,
+    approvedBy: context.isApproved === true ? "person" : "policy",
     notes: [],
   };
   await examplesMustPass(library, stored, version, context);
@@ -155,6 +156,7 @@ export async function addVersion(
     active: version.version,
     versions: [...tool.versions, version].slice(-MOST_VERSIONS),
     approved,
+    approvedBy: context.isApproved === true ? "person" : tool.approvedBy,
   });
   await examplesMustPass(library, withVersion(before), version, context);
   if (before.scope === "session") {

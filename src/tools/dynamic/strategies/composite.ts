@@ -35,7 +35,7 @@ export const composite: Engine = {
       if (run.signal.aborted) throw stepFailed(run, id, "the time was over", done);
       context.progress({ progress: index, total: strategy.steps.length, message: step.tool_name });
       const result = await context.callTool(step.tool_name, argumentsOf(run, strategy, index, done), {
-        approved: true,
+        approved: run.isApproved,
         signal: run.signal,
       });
       if (result.isError === true) throw stepFailed(run, id, result.text, done);

@@ -97,7 +97,7 @@ async function callTool(run: Run, strategy: StrategyOf<"js">, name: string, json
     return JSON.stringify({ error: `the definition doesn't name the tool "${name.slice(0, 100)}"` });
   try {
     const args: unknown = JSON.parse(json);
-    const result = await run.context.callTool(name, args, { approved: true, signal: run.signal });
+    const result = await run.context.callTool(name, args, { approved: run.isApproved, signal: run.signal });
     if (result.isError === true) return JSON.stringify({ error: result.text.slice(0, LONGEST_ANSWER) });
     const output = result.structured?.["output"];
     const answer = JSON.stringify({

@@ -9,6 +9,8 @@ export interface Run {
   version: ToolVersion;
   /** What this version was approved to do. */
   envelope: Envelope;
+  /** Whether a person approved that, and so what the tool calls; else policy judges each of its calls. */
+  isApproved: boolean;
   input: Record<string, unknown>;
   context: ToolContext;
   /** Aborted when the caller goes or the tool's own time is over. */
