@@ -114,14 +114,19 @@ export function runProcesses(
         settle();
       });
       if (child.stderr !== null) collect(child.stderr, stderr);
-      // A reader that ends first is how `head` works; the writer then gets a broken pipe, as in a shell.
+      // A reader that ends first is how `head` works; the writer is then told as in a shell.
       child.stdin?.on("error", () => {});
       const before = children[index - 1];
       if (before?.stdout != null && child.stdin !== null) {
         const { stdin } = child;
         const source = before.stdout;
         source.pipe(stdin);
-        stdin.on("close", () => source.destroy());
+        stdin.on("close", () => {
+          if (source.readableEnded) return;
+          killGroup(before, "SIGPIPE");
+          // One that ignores the signal finds its output closed a moment later.
+          options.clock.setTimeout(() => source.destroy(), LINGER_MS);
+        });
       }
       if (index === commands.length - 1 && child.stdout !== null) collect(child.stdout, stdout);
     }
@@ -129,13 +134,13 @@ export function runProcesses(
   });
 }
 
-function killGroup(child: ChildProcess): void {
+function killGroup(child: ChildProcess, signal: "SIGKILL" | "SIGPIPE" = "SIGKILL"): void {
   const { pid } = child;
   if (pid === undefined) return;
   try {
     // The group outlives its leader while a child of it runs; a group that is gone is an error we expect.
     if (process.platform === "win32") child.kill("SIGKILL");
-    else process.kill(-pid, "SIGKILL");
+    else process.kill(-pid, signal);
   } catch {
     // Already gone.
   }
