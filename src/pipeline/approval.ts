@@ -246,6 +246,8 @@ export function approval(options: ApprovalOptions): Middleware {
 
 /** For a session a tool that only touches files is let through as a whole; a program or address only as it is. */
 function choicesFor(facts: Facts): Choices {
+  // A tool that is made, or does more than it was approved to, is judged each time: no rule of its name fits the next.
+  if (facts.approval?.state === "needed") return {};
   const always = exactEntries(facts);
   const filesOnly = facts.commands.length === 0 && facts.urls.length === 0;
   const session = filesOnly ? [facts.tool] : always;
@@ -280,6 +282,7 @@ function idOf({ tool, input, caller }: ResolvedCall): string {
     tool.name,
     tool.description,
     tool.effect,
+    tool.fingerprint ?? null,
     input,
     caller.agentId,
     caller.token ?? null,
