@@ -102,6 +102,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     "results",
     "http",
     "hooks",
+    "clientTools",
     "cron",
     "runner",
     "shell",
