@@ -80,9 +80,13 @@ async function prepare(
   let offset = 0;
   const entries: JournalEntry[] = [];
   const directories = new Set<string>();
+  const seen = new Set<string>();
   for (const [i, { path, before, after }] of files.entries()) {
     const folder = dirname(path);
-    for (const missing of await missingFolders(folder)) directories.add(missing);
+    if (!seen.has(folder)) {
+      seen.add(folder);
+      for (const missing of await missingFolders(folder)) directories.add(missing);
+    }
     const beside = (suffix: string): string => join(folder, `.camel-${id}-${i}.${suffix}`);
     const entry: JournalEntry = { path, backup: beside("old"), staged: beside("new") };
     if (before !== undefined) {
