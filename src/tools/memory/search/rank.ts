@@ -76,6 +76,8 @@ interface TermWeight {
 }
 
 const NO_WEIGHT: TermWeight = { weight: 0, reach: 0 };
+/** A word in more units than this only raises what rarer words found: alone it would rank half of a large memory. */
+const REFINING = 30_000;
 const CANDIDATES = 200;
 /** The score of a unit with a word the query excludes: never shown, not even around another unit. */
 const EXCLUDED = -1;
@@ -185,13 +187,16 @@ function scoreSegment(
 ): Float32Array {
   const total = new Float32Array(segment.unitStart.length);
   const own = scratchOf(segment);
-  query.terms.forEach((term, at) => {
+  // Rare words first: they decide which files the very common ones need to be looked up in.
+  const order = query.terms.map((term, at) => ({ term, weight: weights[at] ?? NO_WEIGHT }));
+  order.sort((one, other) => other.weight.weight - one.weight.weight);
+  for (const { term, weight } of order) {
     const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, weights[at] ?? NO_WEIGHT, average, tuning, own, total, touched, excluded);
-  });
+    addTerm(segment, hits, weight, average, tuning, own, total, touched, excluded);
+  }
   return total;
 }
 
@@ -231,10 +236,13 @@ function addTerm(
     own[unit] = value;
     total[unit] = (total[unit] ?? 0) + value - had;
   };
+  const hasRarer = touched.includes(1);
   for (const { units, marks, scale } of hits) {
+    const onlyRefines = hasRarer && units.length > REFINING;
     let file = 0;
     for (let at = 0; at < units.length; at += 1) {
       const unit = units[at] ?? 0;
+      if (onlyRefines && total[unit] === 0) continue;
       // What must not be shown doesn't recommend its neighbours either.
       if (excluded.size > 0 && excluded.has(unit)) continue;
       while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
