@@ -1,4 +1,5 @@
 import { getToolResponse } from "./get-tool-response.ts";
+import { toolCreate } from "./dynamic/tool.ts";
 import { cron } from "./cron/cron.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
 import { insightsReport } from "./insights/insights-report.ts";
@@ -16,6 +17,7 @@ export const builtinTools: readonly ToolDef[] = [
   memoryWrite,
   cron,
   getToolResponse,
+  toolCreate,
   manageTodoList,
   insightsReport,
 ];

@@ -85,10 +85,11 @@ export async function recoverPatches(
   home: string,
   clock: Clock = systemClock,
   disk: Disk = createDisk(),
+  waitMs = LOCK_WAIT_MS,
 ): Promise<string[]> {
   const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), {
     clock,
-    timeoutMs: LOCK_WAIT_MS,
+    timeoutMs: waitMs,
     purpose: "applying a patch",
   });
   try {

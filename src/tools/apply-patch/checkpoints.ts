@@ -3,7 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { journalPaths } from "./journal.ts";
 
-export interface CheckpointBounds {
+interface CheckpointBounds {
   maxCount: number;
   maxBytes: number;
   maxAgeDays: number;
@@ -15,12 +15,15 @@ const CHECKPOINT_BOUNDS: CheckpointBounds = {
   maxAgeDays: 30,
 };
 
+/** Other parts keep things in the same folder. */
+const CHECKPOINT_ID = /^\d{8}T\d{9}-[0-9a-f]{8}$/;
+
 /** The caller holds the lock. The newest one stays, whatever its size. */
 export async function pruneCheckpoints(home: string, now: number, bounds = CHECKPOINT_BOUNDS): Promise<void> {
   const entries = await readdir(join(home, "checkpoints"), { withFileTypes: true }).catch(() => []);
   const unfinished = await readdir(journalPaths(home, "-").openDirectory).catch(() => []);
   const ids = entries
-    .filter((entry) => entry.isDirectory() && entry.name !== "open")
+    .filter((entry) => entry.isDirectory() && CHECKPOINT_ID.test(entry.name))
     .map((entry) => entry.name)
     .filter((id) => !unfinished.some((name) => name.startsWith(id)))
     .sort()
