@@ -9,7 +9,7 @@
 import { lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { CamelError, toCamelError } from "../../shared/errors.ts";
-import type { Disk } from "./disk.ts";
+import { eachLimited, type Disk } from "./disk.ts";
 import { isMissing, journalPaths, sha256, tidy, undo, type Journal, type JournalEntry } from "./journal.ts";
 import type { PlannedFile } from "./plan.ts";
 
@@ -22,9 +22,6 @@ export interface CommitOptions {
   signal?: AbortSignal;
   progress?: (done: number, total: number) => void;
 }
-
-/** Enough to keep the disk busy, little enough to stay far from the limit of open files. */
-const PARALLEL = 8;
 
 export async function commitFiles(files: readonly PlannedFile[], options: CommitOptions): Promise<void> {
   const { disk, home, id } = options;
@@ -173,32 +170,29 @@ async function checkBackups(journal: Journal, stamps: readonly string[]): Promis
 
 async function swap(files: readonly PlannedFile[], journal: Journal, { disk }: CommitOptions): Promise<void> {
   // Removals first: a name may be freed for a folder or, on a system that ignores case, for a new spelling.
-  for (const [i, entry] of journal.entries.entries()) {
+  await eachLimited(journal.entries, async (entry, i) => {
     if (files[i]?.after === undefined) await disk.unlink(entry.path);
-  }
-  for (const [i, entry] of journal.entries.entries()) {
+  });
+  await eachLimited(journal.entries, async (entry, i) => {
     const file = files[i];
-    if (file?.after === undefined) continue;
-    if (file.before !== undefined) {
-      await disk.rename(entry.staged, entry.path);
-      continue;
-    }
-    try {
-      // Unlike rename, link refuses a name that somebody took meanwhile.
-      await disk.link(entry.staged, entry.path);
-      await disk.unlink(entry.staged);
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
-      if (code === "EEXIST") throw changed(entry.path);
-      if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") throw error;
-      await lstat(entry.path).then(
-        () => {
-          throw changed(entry.path);
-        },
-        () => {},
-      );
-      await disk.rename(entry.staged, entry.path);
-    }
+    if (file?.after === undefined) return;
+    if (file.before === undefined) await giveName(entry, disk);
+    else await disk.rename(entry.staged, entry.path);
+  });
+}
+
+/** Unlike rename, link refuses a name that somebody took meanwhile. */
+async function giveName(entry: JournalEntry, disk: Disk): Promise<void> {
+  try {
+    await disk.link(entry.staged, entry.path);
+    await disk.unlink(entry.staged);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EEXIST") throw changed(entry.path);
+    if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") throw error;
+    const taken = await lstat(entry.path).catch(() => undefined);
+    if (taken !== undefined) throw changed(entry.path);
+    await disk.rename(entry.staged, entry.path);
   }
 }
 
@@ -225,28 +219,4 @@ function notWritten(thrown: unknown, kept: readonly string[] = []): CamelError {
 
 function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-async function eachLimited<T>(
-  items: readonly T[],
-  run: (item: T, index: number) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  let failed = false;
-  const worker = async (): Promise<void> => {
-    while (next < items.length && !failed) {
-      const index = next++;
-      const item = items[index];
-      if (item === undefined) continue;
-      try {
-        await run(item, index);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  // All workers must have stopped before anything is undone.
-  const results = await Promise.allSettled(Array.from({ length: Math.min(PARALLEL, items.length) }, worker));
-  for (const result of results) if (result.status === "rejected") throw result.reason;
 }

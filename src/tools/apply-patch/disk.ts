@@ -49,3 +49,30 @@ export function createDisk({ fsync = true }: { fsync?: boolean } = {}): Disk {
     },
   };
 }
+
+/** Enough to keep the disk busy, little enough to stay far from the limit of open files. */
+const PARALLEL = 8;
+
+export async function eachLimited<T>(
+  items: readonly T[],
+  run: (item: T, index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  let failed = false;
+  const worker = async (): Promise<void> => {
+    while (next < items.length && !failed) {
+      const index = next++;
+      const item = items[index];
+      if (item === undefined) continue;
+      try {
+        await run(item, index);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  // All workers must have stopped before anything is undone.
+  const results = await Promise.allSettled(Array.from({ length: Math.min(PARALLEL, items.length) }, worker));
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}

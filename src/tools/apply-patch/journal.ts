@@ -16,7 +16,7 @@ import { createHash } from "node:crypto";
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
-import type { Disk } from "./disk.ts";
+import { eachLimited, type Disk } from "./disk.ts";
 
 export interface JournalEntry {
   path: string;
@@ -71,7 +71,7 @@ export function sha256(bytes: Uint8Array): string {
  */
 export async function recover(home: string, disk: Disk, root?: string): Promise<string[]> {
   const { openDirectory } = journalPaths(home, "-");
-  const names = await readdir(openDirectory).catch(() => []);
+  const names: string[] = await readdir(openDirectory).catch(() => []);
   const notes: string[] = [];
   for (const name of names.sort((a, b) => (a < b ? -1 : 1))) {
     const [id, kind] = [name.slice(0, name.lastIndexOf(".")), name.slice(name.lastIndexOf(".") + 1)];
@@ -121,10 +121,10 @@ function parseJournal(name: string, text: string): Journal {
 
 /** Removes what only the commit needed, then files the journal as the checkpoint's manifest. */
 export async function tidy(journal: Journal, paths: JournalPaths, disk: Disk): Promise<void> {
-  for (const entry of journal.entries) {
-    await removeIfThere(entry.backup, disk);
-    await removeIfThere(entry.staged, disk);
-  }
+  // Every new file has its name by now, so only the backups are left.
+  await eachLimited(journal.entries, async ({ before, backup }) => {
+    if (before !== undefined) await removeIfThere(backup, disk);
+  });
   await disk.rename(paths.done, paths.manifest);
 }
 

@@ -64,7 +64,7 @@ interface Entry {
 }
 
 /** Each Update section reads its file anew; past this many bytes read again, sections should be joined. */
-const MAX_BYTES_AGAIN = 256 * 1024 * 1024;
+const MAX_BYTES_AGAIN = 64 * 1024 * 1024;
 
 export async function planPatch(patch: ParsedPatch, io: PlanIo): Promise<Plan> {
   const planner = new Planner(io, patch.repairs);
