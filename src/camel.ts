@@ -29,8 +29,8 @@ import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
+import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
-import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { toolsOfTier } from "./tools/index.ts";
 import type { ToolDef, ToolLimits } from "./tools/tool.ts";
@@ -163,6 +163,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     flush: () => fileAudit.flush(),
   };
 
+  const background = new Set<Promise<void>>();
   const contextFor = (call: Call): ToolContext => {
     const workspace: ToolContext["workspace"] = (wanted) =>
       resolveWorkspace(hints, call.roots ?? noRoots, wanted);
@@ -192,6 +193,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       mayRead: (path, tools = []) =>
         mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
+      later: (work) => {
+        const settled = work.catch((error: unknown) => log.warn(`after ${call.name}: ${String(error)}`));
+        background.add(settled);
+        void settled.finally(() => background.delete(settled));
+      },
       callTool: (name, args) =>
         dispatcher.call({
           ...call,
@@ -269,7 +275,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   let recovery = Promise.resolve();
   const recoveryTimer = clock.setTimeout(() => {
-    recovery = finishInterruptedPatches(home, log);
+    recovery = finishInterruptedWrites(home, log);
   }, RECOVERY_DELAY_MS);
 
   return {
@@ -294,6 +300,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       listeners.clear();
       recoveryTimer.cancel();
       await recovery;
+      await Promise.all(background);
       await auditStore.flush();
     },
   };

@@ -7,8 +7,9 @@ import { isDeepStrictEqual } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CamelError } from "../../src/shared/errors.ts";
-import { applyPatch, recoverPatches } from "../../src/tools/apply-patch/apply.ts";
-import { createDisk, type Disk } from "../../src/tools/apply-patch/disk.ts";
+import { applyPatch } from "../../src/tools/apply-patch/apply.ts";
+import { recoverWrites } from "../../src/stores/checkpoints/write-files.ts";
+import { createDisk, type Disk } from "../../src/stores/checkpoints/disk.ts";
 import { createSandbox, readTree, type Sandbox, type Tree } from "./tree.ts";
 
 const OLD: Tree = { "a.txt": "one\ntwo\n", "b.txt": "bee\n", "c/d.txt": "dee\n", "gone.txt": "bye\n" };
@@ -64,7 +65,7 @@ beforeAll(async () => {
   await writeFile(
     entry,
     `import { applyPatch } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/apply-patch/apply.ts"))};
-import { createDisk } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/apply-patch/disk.ts"))};
+import { createDisk } from ${JSON.stringify(join(import.meta.dirname, "../../src/stores/checkpoints/disk.ts"))};
 import { readFileSync } from "node:fs";
 const [root, home, patchFile, stopAt] = process.argv.slice(2);
 setInterval(() => {}, 1000);
@@ -105,7 +106,7 @@ function runChild(
 }
 
 async function oldOrNew(sandbox: Sandbox): Promise<"old" | "new"> {
-  await recoverPatches(sandbox.home, undefined, createDisk({ fsync: false }));
+  await recoverWrites(sandbox.home, undefined, createDisk({ fsync: false }));
   const tree = await readTree(sandbox.root);
   const state = isDeepStrictEqual(tree, OLD) ? "old" : "new";
   expect(tree).toEqual(state === "old" ? OLD : NEW);
@@ -174,7 +175,7 @@ test("random kills of a 300-file patch", { timeout: 60_000 }, async () => {
       await writeFile(patchFile, patch);
       // About 1,200 steps in all; the kill lands somewhere among them, a different place each round.
       await runChild(sandbox, patchFile, 1 + ((round * 7919) % 1210));
-      await recoverPatches(sandbox.home, undefined, createDisk({ fsync: false }));
+      await recoverWrites(sandbox.home, undefined, createDisk({ fsync: false }));
       const found = await readTree(sandbox.root);
       expect(found).toEqual(found["d0/f0.txt"] === tree["d0/f0.txt"] ? tree : after);
     } finally {

@@ -32,6 +32,7 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     home,
     settings: () => configSchema.parse({ memory }),
     progress: () => {},
+    later: () => {},
   } as unknown as ToolContext;
   return {
     root,

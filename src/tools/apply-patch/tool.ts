@@ -73,8 +73,11 @@ whose place is not unique is refused: give about 3 context lines. Add never repl
       patch: input.patch,
       dryRun,
       home: context.home,
+      by: { tool: "apply_patch", agent: context.caller.agentId, callId: context.callId },
+      bounds: context.settings().checkpoints,
       signal: context.signal,
       clock: context.clock,
+      later: (work) => context.later(work),
       progress: (done, total) => {
         if (done % 50 === 0) context.progress({ progress: done, total, message: "writing files" });
       },
