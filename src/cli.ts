@@ -19,6 +19,8 @@ Commands
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|info|schema     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
+  checkpoint list|show|restore
+                             undo what a tool changed
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
   approvals list|show|approve|deny|pin
                              decide what waits for a person; needs a terminal
@@ -56,6 +58,7 @@ const FLAGS = {
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
+  force: { type: "boolean" },
   name: { type: "string" },
   url: { type: "string" },
   "token-env": { type: "string" },
@@ -81,6 +84,7 @@ export interface Flags {
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
+  force?: boolean;
   name?: string;
   url?: string;
   "token-env"?: string;
@@ -109,6 +113,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
+  checkpoint: async () => (await import("./commands/checkpoint.ts")).checkpoint,
   policy: async () => (await import("./commands/policy.ts")).policy,
   insights: async () => (await import("./commands/insights.ts")).insights,
   token: async () => (await import("./commands/token.ts")).token,

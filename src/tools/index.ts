@@ -1,5 +1,6 @@
 import { getToolResponse } from "./get-tool-response.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
+import { checkpoint } from "./checkpoint/tool.ts";
 import { insightsReport } from "./insights/insights-report.ts";
 import { manageTodoList } from "./manage-todo-list.ts";
 import { memoryGet } from "./memory/memory-get.ts";
@@ -14,6 +15,7 @@ export const builtinTools: readonly ToolDef[] = [
   memoryGet,
   memoryWrite,
   getToolResponse,
+  checkpoint,
   manageTodoList,
   insightsReport,
 ];

@@ -24,7 +24,7 @@ export interface Origin {
 export interface Stored {
   sha256: string;
   size: number;
-  mode?: number;
+  mode?: number | undefined;
 }
 
 export interface JournalEntry {

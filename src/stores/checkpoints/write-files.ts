@@ -30,7 +30,10 @@ export interface FileWriter {
   /** What was found unfinished and set right before. */
   recovered: string[];
   /** All of it or nothing. Returns the id of the checkpoint that leads back. */
-  commit(files: readonly PlannedFile[], progress?: (done: number, total: number) => void): Promise<string>;
+  commit: (
+    files: readonly PlannedFile[],
+    progress?: (done: number, total: number) => void,
+  ) => Promise<string>;
 }
 
 const LOCK_WAIT_MS = 20_000;
