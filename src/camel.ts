@@ -1,7 +1,13 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { defaultConfig } from "./config.ts";
-import { configFingerprint, configPaths, loadConfig, type LoadedConfig } from "./config-load.ts";
+import { defaultConfig } from "./config-defaults.ts";
+import {
+  configFingerprint,
+  configPaths,
+  loadConfig,
+  locateInConfig,
+  type LoadedConfig,
+} from "./config-load.ts";
 import { access, judge, mayReadPath, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
@@ -18,6 +24,12 @@ import type { Call, Middleware } from "./pipeline/call.ts";
 import { FORBIDDEN_PATHS, type Verdict } from "./pipeline/policy.ts";
 import { shapeOutput } from "./pipeline/shape-output.ts";
 import { timeout } from "./pipeline/timeout.ts";
+import type { Inbox } from "./stores/inbox.ts";
+import { announceDue } from "./pipeline/announce-due.ts";
+import { withInbox } from "./server/inbox-resource.ts";
+import type { PromptHooks } from "./runners/create.ts";
+import { functionOf } from "./server/functions.ts";
+import { supervise } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
@@ -72,6 +84,12 @@ export interface Camel {
   on<T extends CamelEventType>(type: T, listener: CamelListener<T>): () => void;
   /** Called when the list of tools may have changed; returns how to stop listening. */
   onToolsChanged(listener: () => void): () => void;
+  /** Called when a tool of this process changed a job; returns how to stop listening. */
+  onJobsChanged(listener: () => void): () => void;
+  /** The user's scripts around prompts; the runners call them. */
+  promptHooks: PromptHooks;
+  /** Starts a claimed run in a process of its own. */
+  supervise: ToolContext["supervise"];
   /** Flushes what is pending. */
   close(): Promise<void>;
 }
@@ -115,6 +133,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   const listeners = new Set<() => void>();
+  const jobListeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
   const refresh = async (): Promise<void> => {
     if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
@@ -165,8 +184,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   const background = new Set<Promise<void>>();
   const contextFor = (call: Call): ToolContext => {
+    // Asked for several times in a call; it is one folder for the whole of it.
+    const found: { read?: Promise<string>; write?: Promise<string> } = {};
     const workspace: ToolContext["workspace"] = (wanted) =>
-      resolveWorkspace(hints, call.roots ?? noRoots, wanted);
+      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted));
     return {
       caller: call.caller,
       callId: call.id,
@@ -184,6 +205,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (!isAgentId(agentId)) throw new CamelError("unauthorized", `"${agentId}" is not an agent id.`);
         return join(base ?? home, "agents", agentId);
       },
+      env: (name) => env[name],
       sharedMemory: () =>
         settings()
           .memory.shared.filter(({ agents }) =>
@@ -200,13 +222,32 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       },
       callTool: (name, args) =>
         dispatcher.call({
-          ...call,
+          ...withoutTimeout(call),
           id: newId("call"),
           name,
           args,
           caller: { ...call.caller, depth: call.caller.depth + 1 },
         }),
-      runner: () => Promise.resolve(undefined),
+      runner: async (kind = settings().runner.use) => {
+        if (kind === "host") return undefined;
+        const { createRunner } = await import("./runners/create.ts");
+        return createRunner(kind, {
+          settings: settings().runner,
+          env,
+          clock,
+          hooks: promptHooks,
+          tools: () => {
+            const caller = { ...call.caller, depth: call.caller.depth + 1 };
+            return dispatcher.list(caller).map(functionOf);
+          },
+          callTool: (name, args, signal) => contextFor({ ...call, signal }).callTool(name, args),
+        });
+      },
+      jobsChanged: () => {
+        for (const listener of jobListeners) listener();
+      },
+      whereInConfig: (key) => locateInConfig(paths.user, key),
+      supervise: (run) => supervise({ ...run, home, configFile, log }),
     };
   };
 
@@ -229,6 +270,28 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     clock,
     log,
   });
+  let openInbox: Promise<Inbox> | undefined;
+  const inbox = (): Promise<Inbox> =>
+    (openInbox ??= import("./stores/inbox.ts").then(({ createFileInbox }) =>
+      createFileInbox({ directory: join(home, "cron"), clock }),
+    ));
+  const promptHooks: PromptHooks = {
+    beforePrompt: (prompt, session, signal) =>
+      hookRunner.run(
+        "before_prompt",
+        { point: "before_prompt", session, message: prompt },
+        { SESSION: session, MESSAGE: prompt },
+        signal,
+      ),
+    async afterResponse(response, session, signal) {
+      await hookRunner.run(
+        "after_response",
+        { point: "after_response", session, response },
+        { SESSION: session, RESPONSE: response },
+        signal,
+      );
+    },
+  };
   const approvals = createFileApprovals({ directory: join(home, "approvals"), clock });
   const loadApproval = async (): Promise<Middleware> => {
     const [{ approval }, { createForward }, { addToAllowlist }] = await Promise.all([
@@ -255,6 +318,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
       hooks(hookRunner), // the user's scripts: may block before, see the result after
+      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],
@@ -268,7 +332,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts
       timeout({
         clock,
-        seconds: ({ tool }) => limitsOf(tool).timeoutSeconds ?? settings().limits.timeoutSeconds,
+        seconds: ({ tool, timeoutSeconds }) =>
+          timeoutSeconds ?? limitsOf(tool).timeoutSeconds ?? settings().limits.timeoutSeconds,
       }), // innermost: only the tool's own time counts
     ],
   });
@@ -281,11 +346,16 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   return {
     home,
     dispatcher,
-    resources: createMemoryResources({ dispatcher, clock, contextFor }),
+    resources: withInbox(createMemoryResources({ dispatcher, clock, contextFor }), {
+      dispatcher,
+      inbox,
+      clock,
+    }),
     config,
     refresh,
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
     approvals,
+    promptHooks,
     on: (type, listener) => events.on(type, listener),
     onToolsChanged(listener) {
       listeners.add(listener);
@@ -295,6 +365,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (listeners.size === 0) poll?.cancel();
       };
     },
+    onJobsChanged(listener) {
+      jobListeners.add(listener);
+      return () => jobListeners.delete(listener);
+    },
+    supervise: (run) => supervise({ ...run, home, configFile, log }),
     async close() {
       poll?.cancel();
       listeners.clear();
@@ -321,6 +396,13 @@ function stateFolders(home: string): string[] {
     "locks",
     "config.yaml",
   ].map((name) => join(home, name).replaceAll("\\", "/"));
+}
+
+/** A nested call has its own time, and so the configured limit. */
+function withoutTimeout(call: Call): Call {
+  const copy = { ...call };
+  delete copy.timeoutSeconds;
+  return copy;
 }
 
 function absolute(cwd: string, path: string | undefined): string | undefined {

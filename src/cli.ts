@@ -16,16 +16,20 @@ Usage: camel-mcp [command] [flags]
 Commands
   (none)                     serve one host on stdin and stdout; this is what mcp.json starts
   serve                      serve many hosts over HTTP: /mcp, /sse, /healthz
+  connect URL                serve a host on stdin and stdout with a server elsewhere
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|info|schema     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
   checkpoint list|show|restore
                              undo what a tool changed
+  memory search|get|add|list|reindex|stats
+                             the memory for people: search WORDS, get FILE[:FROM-TO], add TEXT, list [GLOB]
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
   approvals list|show|approve|deny|pin
                              decide what waits for a person; needs a terminal
   insights [FOCUS]           how the tools are doing, and which one is missing
   token create|list|revoke   bearer tokens for \`serve\`
+  cron list|add|run|...      scheduled jobs; cron tick fires what is due, cron install lets the system do it
   install HOST, uninstall    register in Claude Code, VS Code, Codex, ...; --list shows them
   init                       write a config file with every setting explained
   doctor                     check this installation and say what to do about what is wrong
@@ -67,6 +71,19 @@ const FLAGS = {
   list: { type: "boolean" },
   "with-schema": { type: "boolean" },
   openai: { type: "boolean" },
+  max: { type: "string" },
+  file: { type: "string" },
+  since: { type: "string" },
+  until: { type: "string" },
+  heading: { type: "string" },
+  id: { type: "string" },
+  schedule: { type: "string" },
+  prompt: { type: "string" },
+  tz: { type: "string" },
+  runner: { type: "string" },
+  overlap: { type: "string" },
+  missed: { type: "string" },
+  timeout: { type: "string" },
   help: { type: "boolean", short: "h" },
   version: { type: "boolean", short: "v" },
 } as const;
@@ -93,6 +110,19 @@ export interface Flags {
   list?: boolean;
   "with-schema"?: boolean;
   openai?: boolean;
+  max?: string;
+  file?: string;
+  since?: string;
+  until?: string;
+  heading?: string;
+  id?: string;
+  schedule?: string;
+  prompt?: string;
+  tz?: string;
+  runner?: string;
+  overlap?: string;
+  missed?: string;
+  timeout?: string;
 }
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
@@ -109,14 +139,17 @@ type Command = (context: CommandContext) => Promise<number>;
 // Lazy: the host's start-up path must not pay for HTTP, the client or the demo.
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
+  connect: async () => (await import("./commands/connect.ts")).connect,
   approvals: async () => (await import("./commands/approvals.ts")).approvals,
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
   checkpoint: async () => (await import("./commands/checkpoint.ts")).checkpoint,
+  memory: async () => (await import("./commands/memory.ts")).memory,
   policy: async () => (await import("./commands/policy.ts")).policy,
   insights: async () => (await import("./commands/insights.ts")).insights,
   token: async () => (await import("./commands/token.ts")).token,
+  cron: async () => (await import("./commands/cron.ts")).cron,
   install: async () => (await import("./commands/install/install.ts")).install,
   uninstall: async () => (await import("./commands/install/install.ts")).uninstall,
   init: async () => (await import("./commands/init.ts")).init,
@@ -158,7 +191,19 @@ async function main(argv: readonly string[]): Promise<number> {
 async function helpFor(command: string | undefined): Promise<string> {
   if (command === undefined) return HELP;
   const { HELP_PAGES } = await import("./commands/help.ts");
-  return HELP_PAGES[command] ?? HELP;
+  return HELP_PAGES[command] ?? linesAbout(command) ?? HELP;
+}
+
+/** What the list of commands says about one, for those without a page. */
+function linesAbout(command: string): string | undefined {
+  const lines = HELP.split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`  ${command} `));
+  if (start === -1) return undefined;
+  const more = lines.slice(start + 1).findIndex((line) => !line.startsWith("     "));
+  return `camel-mcp ${lines
+    .slice(start, start + 1 + more)
+    .join("\n")
+    .trim()}\n\nFlags on every command: camel-mcp --help\n`;
 }
 
 function parse(argv: readonly string[]) {

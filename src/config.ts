@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cronSchema, runnerSchema } from "./config-cron.ts";
 
 /**
  * The configuration: one schema gives the types, the defaults, the editor's JSON schema and the checks.
@@ -161,6 +162,8 @@ const hooksSchema = z.strictObject({
 
 export const configSchema = z.strictObject({
   ...policyShape,
+  cron: cronSchema.prefault({}),
+  runner: runnerSchema.prefault({}),
   tools: z
     .strictObject({
       ...toolsSchema.shape,
@@ -221,6 +224,22 @@ export const configSchema = z.strictObject({
         )
         .default([])
         .describe("Other folders with memory files, searched too, read-only, shown as shared/NAME/…"),
+      embeddings: z
+        .strictObject({
+          baseUrl: z
+            .url({ protocol: /^https?$/ })
+            .describe("Up to and without /embeddings, for example http://127.0.0.1:11434/v1."),
+          model: z.string().min(1),
+          apiKey: z
+            .string()
+            .min(1)
+            .optional()
+            .describe("The key, or better the name of the environment variable that holds it."),
+          dimensions: z.number().int().min(8).max(4096).optional(),
+          timeoutSeconds: seconds.default(2).describe("A search waits no longer for its query's vector."),
+        })
+        .optional()
+        .describe("An OpenAI-compatible endpoint that finds by meaning too. It is sent the memory's text."),
     })
     .prefault({}),
   audit: z
@@ -291,9 +310,8 @@ export type PolicyConfig = Pick<Config, "autonomy" | "rules"> & {
   approvals?: Pick<Config["approvals"], "mode">;
 };
 export type Rule = z.output<typeof ruleSchema>;
+export type { ConfigJob, RunnerConfig } from "./config-cron.ts";
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
-
-export const defaultConfig: Config = configSchema.parse({});
 
 export function configJsonSchema(): Record<string, unknown> {
   return { ...z.toJSONSchema(configSchema, { io: "input" }), title: "camel-mcp configuration" };

@@ -1,5 +1,7 @@
 /** The public API of the library. The client has its own entry, `camel-mcp/client`. */
 export { createCamel, type Camel, type CamelOptions } from "./camel.ts";
+export { runAgent, type AgentOptions } from "./agent.ts";
+export type { AgentEvent, AgentUsage, RunResult } from "./runners/agent-loop.ts";
 export { configJsonSchema } from "./config.ts";
 export { CamelError, ERROR_CODES, ERROR_MEANINGS, type ErrorCode } from "./shared/errors.ts";
 export { VERSION } from "./shared/version.ts";

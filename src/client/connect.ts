@@ -91,16 +91,7 @@ function clientOver(link: Link, watching: ReturnType<typeof createWatching>): Ca
       return contents.map((content) => textOf(uri, content)).join("");
     },
     onToolsChanged: (listener) => watching.onToolsChanged.add(listener),
-    async onResourceUpdated(uri, listener) {
-      await watching.watch(uri, link);
-      const stop = watching.onResourceUpdated.add((changed) => {
-        if (changed === uri) listener();
-      });
-      return async () => {
-        stop();
-        await watching.unwatch(uri, link);
-      };
-    },
+    onResourceUpdated: (uri, listener) => watching.watch(uri, link, listener),
     close: () => link.close(),
   };
 }

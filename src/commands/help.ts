@@ -19,6 +19,19 @@ Register it in a host: camel-mcp install HOST --url http://127.0.0.1:7800/mcp
 
 Exit 0 for a result, 1 for an error.
 `,
+  cron: `camel-mcp cron: scheduled jobs, under the same policy as a host's call.
+
+  cron list                       jobs, next times, what waits in the inbox
+  cron add SCHEDULE PROMPT        --id --name --tz --runner --overlap --missed --timeout
+  cron update ID                  the same flags, and --schedule, --prompt
+  cron remove|pause|resume|run ID
+  cron runs [ID [NUMBER]]         history; with a number, one run whole
+  cron ack [ID]                   take prompts out of the inbox
+  cron tick                       fire what is due, and end
+  cron install [--print]          let the operating system call tick every minute
+
+Schedules: 30s 5m 1h 1d, "0 9 * * 1-5", @daily, +20m, 2027-03-14T09:00.
+`,
   tools: `camel-mcp tools: the tools as an agent sees them.
 
   tools list [--with-schema]            one line for each; with its JSON schema
@@ -64,6 +77,30 @@ Exit 0 allow, 3 ask, 4 deny. --json for programs.
   token revoke ID
 
 As soon as one token exists, everybody needs one.
+`,
+  connect: `camel-mcp connect URL: serve a host on stdin and stdout with a server that runs elsewhere.
+
+  camel-mcp connect https://camel.example.com/mcp --token-env CAMEL_TOKEN
+
+  --token-env NAME   the environment variable with the bearer token; default CAMEL_TOKEN
+
+For hosts that can only start commands, or can't take a token from the environment. \`install --url\` uses it by itself.
+`,
+  insights: `camel-mcp insights [FOCUS]: how the tools are doing, from the audit log.
+
+  FOCUS is summary, tools, failures, latency, approvals or gaps; default summary
+  --agent ID   only this agent; default all
+  --json       for programs
+`,
+  approvals: `camel-mcp approvals: decide what waits for a person.
+
+  approvals list                    what waits
+  approvals show ID                 one request in full
+  approvals approve ID              for one use; asks again, or for the PIN where one is set
+  approvals deny ID [--note TEXT]   the note is shown to the model
+  approvals pin                     set a PIN
+
+Deciding needs a terminal, so that an agent with a shell can't approve itself.
 `,
   install: `camel-mcp install HOST: register this server in a host's own config file.
 

@@ -15,3 +15,9 @@ export function camelOptions({ flags, log }: CommandContext): CamelOptions {
 export function usageError(message: string): CamelError {
   return new CamelError("usage", message, { next: "See camel-mcp --help." });
 }
+
+/** A server or command started inside a job's run is part of that run, and may do no more than it. */
+export function depthOf(env: NodeJS.ProcessEnv): number {
+  const depth = Number(env["CAMEL_DEPTH"] ?? 0);
+  return Number.isInteger(depth) && depth > 0 ? depth : 0;
+}

@@ -4,6 +4,7 @@ import type { CommandContext } from "../cli.ts";
 import { systemClock } from "../shared/clock.ts";
 import { VERSION } from "../shared/version.ts";
 import { createFileTokens } from "../stores/tokens.ts";
+import { scheduleLazily } from "../transport/lazy-schedule.ts";
 import { serveOnHttp } from "../transport/http.ts";
 import { camelOptions, usageError } from "./options.ts";
 import { stopOnSignals } from "./until-stopped.ts";
@@ -30,7 +31,9 @@ export async function serve(context: CommandContext): Promise<number> {
       ? `${JSON.stringify({ url: `${server.url}/mcp`, sse: `${server.url}/sse`, pid: process.pid })}\n`
       : `camel-mcp ${VERSION} listens on ${server.url}/mcp (older hosts: ${server.url}/sse). Ctrl-C stops it.\n`,
   );
+  const schedule = scheduleLazily({ camel, clock: systemClock, log });
   const { stopped } = stopOnSignals(server.stop);
   await stopped;
+  await schedule.stop();
   return 0;
 }

@@ -22,7 +22,7 @@ export function access(options: AccessOptions): Middleware {
         "denied_by_policy",
         `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
         {
-          next: `Don't try to get round it. Work without this, or tell the user. ${verdict.change}`,
+          next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
           details: { rule: verdict.rule, source: verdict.source },
         },
       );

@@ -17,6 +17,8 @@ export interface Call {
   ask?: Ask;
   /** Longest answer in characters; the configured cap where absent. Resource reads ask for more. */
   outputChars?: number;
+  /** Longest time of the tool in seconds; the configured limit where absent. A job's run has its own. */
+  timeoutSeconds?: number;
 }
 
 /** A form for a person: flat, each property a string, number, boolean or enumeration. */

@@ -162,15 +162,20 @@ function decideInLayer(
   const matching = layer.policy.rules
     .map((rule, index) => ({ rule, index }))
     .filter(({ rule }) => matchRule(rule, facts));
-  for (const decision of ["deny", "ask"] as const) {
+  const ruled = (decision: Rule["decision"]): Verdict | undefined => {
     const hit = matching.find(({ rule }) => rule.decision === decision);
-    if (hit !== undefined) return ruleVerdict(layer, hit.rule, hit.index);
-  }
-  const asked = byAutonomy(layer, facts.effect) ?? byApprovals(layer, facts);
+    return hit === undefined ? undefined : ruleVerdict(layer, hit.rule, hit.index);
+  };
+  const autonomy = byAutonomy(layer, facts.effect);
+  // Refusals before questions: a rule that asks must not turn a level's refusal into one.
+  const denied = ruled("deny") ?? (autonomy?.decision === "deny" ? autonomy : undefined);
+  if (denied !== undefined) return denied;
+  const asks = ruled("ask");
+  if (asks !== undefined) return asks;
+  const asked = autonomy ?? byApprovals(layer, facts);
   // An allow rule answers the question that a level or mode would ask; it never lifts a refusal.
-  const allowed = matching.find(({ rule }) => rule.decision === "allow");
-  if (asked?.decision === "ask" && allowed !== undefined)
-    return ruleVerdict(layer, allowed.rule, allowed.index);
+  const allowed = asked === undefined ? undefined : ruled("allow");
+  if (allowed !== undefined) return allowed;
   return (
     asked ?? {
       decision: "allow",

@@ -6,9 +6,16 @@ export interface RunnerOptions {
   /** How deep in calls made by calls; a run may do less than whoever started it, never more. */
   depth: number;
   system?: string;
+  /** Where a program is started. */
+  workspace?: string | undefined;
+  /** What was said before the prompt. */
+  history?: readonly { role: "user" | "assistant"; content: string }[];
+  sessionId?: string;
 }
 
 export interface RunnerAnswer {
   text: string;
+  /** There was more than is kept. */
+  cut?: boolean;
   usage?: { inputTokens?: number; outputTokens?: number; costUsd?: number };
 }

@@ -30,7 +30,11 @@ export interface McpOptions {
 }
 
 /** Who is at the other end, as far as the transport knows; the client's name is filled in from the protocol. */
-export type Peer = Omit<Caller, "client" | "depth"> & { client?: string };
+export type Peer = Omit<Caller, "client" | "depth"> & {
+  client?: string;
+  /** More than 0 for a server that was started inside a job's run. */
+  depth?: number;
+};
 
 const INSTRUCTIONS =
   "Files, memory, schedules and tools under one policy. If a result says denied_by_policy, don't look for a way round it: tell the user.";
@@ -54,7 +58,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   const callerOf = (context: ServerContext): Caller => ({
     ...peer,
     client: peer.client ?? clientName(server, context),
-    depth: 0,
+    depth: peer.depth ?? 0,
     sessionId: context.sessionId ?? peer.sessionId,
   });
 

@@ -61,6 +61,7 @@ export const ERROR_MEANINGS: Partial<Record<ErrorCode, string>> = {
   patch_invalid: "The patch can't be parsed. The message names the line.",
   patch_no_match: "A hunk's old lines are not in the file. The message shows the nearest place.",
   patch_ambiguous: "A hunk fits in several places. Give more context lines.",
+  tool_failed: "The tool ran and failed. The message is its own.",
   workspace_unsafe:
     "The workspace would be the file system's root or the home folder. Name one with --workspace.",
   busy: "Another process holds the lock, or too many calls run at once.",

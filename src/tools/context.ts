@@ -15,6 +15,8 @@ export interface Caller {
   token?: string;
   transport: "stdio" | "http" | "sse" | "library" | "cli" | "schedule";
   sessionId: string;
+  /** The job's run this call is, or is part of. Set by the scheduler alone. */
+  run?: { job: string; uid: string; seq: number };
 }
 
 export interface Progress {
@@ -40,6 +42,8 @@ export interface ToolContext {
   mayRead(path: string, tools?: readonly string[]): Promise<boolean>;
   /** The state directory (`~/.camelagi`), for stores, locks and journals. */
   home: string;
+  /** A variable of the environment, for a key that the config only names. */
+  env(name: string): string | undefined;
   results: ResultStore;
   /** The settings in force; a changed config counts at the next call. */
   settings(): Config;
@@ -48,8 +52,14 @@ export interface ToolContext {
   later(work: Promise<void>): void;
   /** Calls another tool through the dispatcher and the whole pipeline, one level deeper, with the caller's rights. */
   callTool(name: string, args: unknown): Promise<NestedResult>;
-  /** What answers prompts, where the config names something. */
-  runner(): Promise<Runner | undefined>;
+  /** What answers prompts: the named kind, or the one the config names. Undefined where there is none but the host. */
+  runner(kind?: "host" | "command" | "openai"): Promise<Runner | undefined>;
+  /** Tells this process's scheduler, where it has one, that jobs have changed. */
+  jobsChanged(): void;
+  /** File and line of a key of the user's config, for "edit it there". */
+  whereInConfig(key: readonly (string | number)[]): Promise<string>;
+  /** Starts a claimed run in a process of its own, which outlives this one. */
+  supervise(run: { id: string; uid: string; seq: number; workspace?: string | undefined }): void;
 }
 
 export interface NestedResult {

@@ -1,4 +1,5 @@
 import { getToolResponse } from "./get-tool-response.ts";
+import { cron } from "./cron/cron.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
 import { checkpoint } from "./checkpoint/tool.ts";
 import { insightsReport } from "./insights/insights-report.ts";
@@ -14,6 +15,7 @@ export const builtinTools: readonly ToolDef[] = [
   memorySearch,
   memoryGet,
   memoryWrite,
+  cron,
   getToolResponse,
   checkpoint,
   manageTodoList,

@@ -29,7 +29,7 @@ export interface RankTuning {
   thing: number;
 }
 
-const DEFAULT_TUNING: RankTuning = {
+export const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
   b: 0,
   spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
@@ -68,6 +68,14 @@ interface Hits {
   scale: number;
 }
 
+/** The same in all segments: a word is as rare as it is in the whole memory. */
+interface TermWeight {
+  weight: number;
+  /** How many units away it still counts. */
+  reach: number;
+}
+
+const NO_WEIGHT: TermWeight = { weight: 0, reach: 0 };
 const CANDIDATES = 200;
 /** The score of a unit with a word the query excludes: never shown, not even around another unit. */
 const EXCLUDED = -1;
@@ -82,21 +90,26 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     tokens += segment.tokenCount;
   }
   const average = units === 0 ? 1 : Math.max(1, tokens / units);
-  const idf = query.terms.map((term) => {
+  const weights = query.terms.map((term): TermWeight => {
     let holding = 0;
+    let occurrences = 0;
     for (const segment of corpus.segments) {
       for (const { id, scale } of termIds(segment, term, tuning)) {
-        if (scale === 1) holding += segment.termUnits[id] ?? 0;
+        const count = segment.termUnits[id] ?? 0;
+        occurrences += count;
+        if (scale === 1) holding += count;
       }
     }
+    const isCommon = occurrences > 50 && occurrences > units * tuning.spreadLimit;
     // A word that stands nowhere itself is judged by its family, as a rare word.
-    return term.weight * Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
+    const idf = Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
+    return { weight: term.weight * idf, reach: isCommon ? 0 : tuning.spread.length };
   });
   const scores: Float32Array[] = [];
   const best: Candidate[] = [];
   corpus.segments.forEach((segment, number) => {
     const touched = new Uint8Array(segment.files.length);
-    const score = scoreSegment(segment, query, idf, average, tuning, touched);
+    const score = scoreSegment(segment, query, weights, average, tuning, touched);
     scores.push(score);
     for (const excluded of query.excluded) {
       const id = segment.terms.get(excluded.low, excluded.high);
@@ -166,7 +179,7 @@ function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: n
 function scoreSegment(
   segment: Segment,
   query: Query,
-  idf: number[],
+  weights: readonly TermWeight[],
   average: number,
   tuning: RankTuning,
   touched: Uint8Array,
@@ -178,7 +191,7 @@ function scoreSegment(
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, idf[at] ?? 0, average, tuning, own, total, touched);
+    addTerm(segment, hits, weights[at] ?? NO_WEIGHT, average, tuning, own, total, touched);
   });
   return total;
 }
@@ -196,17 +209,13 @@ function scratchOf(segment: Segment): Float32Array {
 function addTerm(
   segment: Segment,
   hits: readonly Hits[],
-  weight: number,
+  { weight, reach }: TermWeight,
   average: number,
   tuning: RankTuning,
   own: Float32Array,
   total: Float32Array,
   touched: Uint8Array,
 ): void {
-  let occurrences = 0;
-  for (const { units } of hits) occurrences += units.length;
-  const isCommon = occurrences > 50 && occurrences > segment.unitStart.length * tuning.spreadLimit;
-  const reach = isCommon ? 0 : tuning.spread.length;
   const give = (unit: number, value: number): void => {
     const had = own[unit] ?? 0;
     if (value <= had) return;

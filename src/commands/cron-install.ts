@@ -1,0 +1,210 @@
+import { execFile } from "node:child_process";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { CommandContext } from "../cli.ts";
+import { replaceFile } from "../shared/durable.ts";
+import { CamelError } from "../shared/errors.ts";
+import { usageError } from "./options.ts";
+
+const run = promisify(execFile);
+
+/** What the operating system is told: files to write, then commands to run. */
+export interface Installation {
+  kind: "systemd" | "launchd" | "schtasks" | "crontab";
+  files: { path: string; text: string }[];
+  commands: string[][];
+  undo: string;
+}
+
+export interface InstallFacts {
+  kind: Installation["kind"];
+  /** The home of the user, where the system looks for its own files. */
+  userHome: string;
+  /** Node, the CLI and `cron tick` with the flags that matter. */
+  argv: readonly string[];
+  /** What the user's crontab holds now. */
+  crontab: string;
+}
+
+const MARK = "# camel-mcp cron tick";
+const LABEL = "io.github.camel-mcp.tick";
+
+/** `cron install [systemd|launchd|schtasks|crontab] [--print]`: jobs fire every minute also when no host is open. */
+export async function install(context: CommandContext): Promise<number> {
+  const { flags, words, print } = context;
+  const kind = words[1] ?? defaultKind();
+  if (!isKind(kind)) throw usageError(`"${kind}" is not one of systemd, launchd, schtasks, crontab.`);
+  const entry = process.argv[1];
+  if (entry === undefined) throw usageError("The path of this program is not known.");
+  const dry = flags.print === true || flags["dry-run"] === true;
+  const plan = planInstallation({
+    kind,
+    userHome: homedir(),
+    argv: [
+      process.execPath,
+      entry,
+      "cron",
+      "tick",
+      ...(flags.home === undefined ? [] : ["--home", flags.home]),
+      ...(flags.config === undefined ? [] : ["--config", flags.config]),
+    ],
+    crontab: kind === "crontab" ? await currentCrontab() : "",
+  });
+  print(describe(plan, dry));
+  if (dry) return 0;
+  for (const { path, text } of plan.files) await replaceFile(path, text, { mode: 0o644 });
+  for (const [program = "", ...args] of plan.commands) {
+    try {
+      await run(program, args);
+    } catch (error) {
+      throw new CamelError(
+        "io_error",
+        `${program} ${args.join(" ")}: ${error instanceof Error ? error.message : String(error)}`,
+        {
+          next: "Run it by hand, or choose another kind: camel-mcp cron install crontab.",
+          cause: error,
+        },
+      );
+    }
+  }
+  return 0;
+}
+
+function isKind(value: string): value is Installation["kind"] {
+  return ["systemd", "launchd", "schtasks", "crontab"].includes(value);
+}
+
+function defaultKind(): Installation["kind"] {
+  if (process.platform === "darwin") return "launchd";
+  return process.platform === "win32" ? "schtasks" : "systemd";
+}
+
+async function currentCrontab(): Promise<string> {
+  // No crontab yet is an error of the program, and an empty one for us.
+  return run("crontab", ["-l"]).then(
+    ({ stdout }) => stdout,
+    () => "",
+  );
+}
+
+/** Pure, so that what would be installed can be printed and tested. */
+export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts): Installation {
+  switch (kind) {
+    case "systemd": {
+      const folder = join(userHome, ".config", "systemd", "user");
+      return {
+        kind,
+        files: [
+          {
+            path: join(folder, "camel-mcp.service"),
+            // KillMode: runs outlive the tick that started them.
+            text: `[Unit]\nDescription=camel-mcp: fire scheduled jobs that are due\n\n[Service]\nType=oneshot\nKillMode=process\nExecStart=${argv.map(systemdWord).join(" ")}\n`,
+          },
+          {
+            path: join(folder, "camel-mcp.timer"),
+            text: "[Unit]\nDescription=camel-mcp: every minute\n\n[Timer]\nOnCalendar=*-*-* *:*:00\nAccuracySec=1s\nPersistent=true\n\n[Install]\nWantedBy=timers.target\n",
+          },
+        ],
+        commands: [
+          ["systemctl", "--user", "daemon-reload"],
+          ["systemctl", "--user", "enable", "--now", "camel-mcp.timer"],
+        ],
+        undo: "systemctl --user disable --now camel-mcp.timer (and `loginctl enable-linger` to fire while you are logged out)",
+      };
+    }
+    case "launchd": {
+      const path = join(userHome, "Library", "LaunchAgents", `${LABEL}.plist`);
+      return {
+        kind,
+        files: [{ path, text: plist(argv) }],
+        commands: [["launchctl", "load", "-w", path]],
+        undo: `launchctl unload -w ${path}`,
+      };
+    }
+    case "schtasks":
+      return {
+        kind,
+        files: [],
+        commands: [
+          [
+            "schtasks",
+            "/Create",
+            "/F",
+            "/TN",
+            "camel-mcp tick",
+            "/SC",
+            "MINUTE",
+            "/MO",
+            "1",
+            "/TR",
+            argv.map(windowsWord).join(" "),
+          ],
+        ],
+        undo: 'schtasks /Delete /F /TN "camel-mcp tick"',
+      };
+    case "crontab": {
+      const others = crontab.split("\n").filter((line) => line !== "" && !line.endsWith(MARK));
+      const text = [
+        ...others,
+        `* * * * * ${argv.map(crontabWord).join(" ")} >/dev/null 2>&1 ${MARK}`,
+        "",
+      ].join("\n");
+      const path = join(userHome, ".camelagi", "crontab.txt");
+      return {
+        kind,
+        files: [{ path, text }],
+        commands: [["crontab", path]],
+        undo: `crontab -e, and remove the line that ends with "${MARK}"`,
+      };
+    }
+  }
+}
+
+function describe(plan: Installation, dry: boolean): string {
+  const lines = plan.files.flatMap(({ path, text }) => [
+    `${dry ? "would write" : "writes"} ${path}`,
+    ...(dry ? [text] : []),
+  ]);
+  for (const command of plan.commands) lines.push(`${dry ? "would run" : "runs"} ${command.join(" ")}`);
+  return `${lines.join("\n")}\nUndo: ${plan.undo}\n`;
+}
+
+function systemdWord(word: string): string {
+  return /^[\w./@:=-]+$/.test(word)
+    ? word
+    : `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
+}
+
+/** For sh, and with % escaped, which cron reads as the end of the line. */
+function crontabWord(word: string): string {
+  const quoted = /^[\w./@:=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  return quoted.replaceAll("%", String.raw`\%`);
+}
+
+function windowsWord(word: string): string {
+  return /[\s"]/.test(word) ? `"${word.replaceAll('"', String.raw`\"`)}"` : word;
+}
+
+function plist(argv: readonly string[]): string {
+  const xml = (text: string): string =>
+    text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const words = argv.map((word) => `    <string>${xml(word)}</string>`).join("\n");
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+  <key>Label</key>
+  <string>${LABEL}</string>
+  <key>ProgramArguments</key>
+  <array>
+${words}
+  </array>
+  <key>StartInterval</key>
+  <integer>60</integer>
+  <key>AbandonProcessGroup</key>
+  <true/>
+</dict>
+</plist>
+`;
+}

@@ -1,0 +1,77 @@
+import { createCamel } from "../camel.ts";
+import type { CommandContext } from "../cli.ts";
+import { systemClock } from "../shared/clock.ts";
+import { closest } from "../shared/glob.ts";
+import { newId } from "../shared/ids.ts";
+import { createSchedulerFor } from "../transport/lazy-schedule.ts";
+import { camelOptions, depthOf, usageError } from "./options.ts";
+
+const ACTIONS = ["list", "add", "remove", "run", "update", "pause", "resume", "runs", "ack"];
+const COMMANDS = [...ACTIONS, "tick", "install", "supervise"];
+
+/** The cron tool from the shell, policy included, and what the operating system calls when no host is open. */
+export async function cron(context: CommandContext): Promise<number> {
+  const [command = "list", ...words] = context.words;
+  // Waiting uses timers that don't keep a server alive; a command stays until it's done.
+  const alive = setInterval(() => {}, 60_000);
+  try {
+    if (command === "tick") return await tick(context);
+    if (command === "install") return await (await import("./cron-install.ts")).install(context);
+    if (command === "supervise") return await (await import("./cron-supervise.ts")).supervise(context, words);
+    if (ACTIONS.includes(command)) return await act(command, words, context);
+  } finally {
+    clearInterval(alive);
+  }
+  const guess = closest(command, COMMANDS);
+  throw usageError(
+    `"${command}" is not a cron command.${guess === undefined ? "" : ` Did you mean "${guess}"?`}`,
+  );
+}
+
+async function act(action: string, words: readonly string[], context: CommandContext): Promise<number> {
+  const { flags } = context;
+  const [first, second] = words;
+  const args: Record<string, unknown> = {
+    action,
+    id: flags.id ?? (action === "add" ? undefined : first),
+    ...(action === "add" ? { schedule: first, prompt: second } : {}),
+    ...(action === "runs" && second !== undefined ? { run: Number(second) } : {}),
+  };
+  for (const key of ["name", "schedule", "prompt", "tz", "runner", "overlap", "missed", "timeout"] as const)
+    if (flags[key] !== undefined) args[key] = flags[key];
+  const camel = await createCamel(camelOptions(context));
+  const result = await camel.dispatcher.call({
+    id: newId("call"),
+    name: "cron",
+    args,
+    caller: {
+      agentId: context.agentId,
+      depth: depthOf(process.env),
+      client: "cli",
+      transport: "cli",
+      sessionId: newId("ses"),
+    },
+    signal: new AbortController().signal,
+  });
+  await camel.close();
+  if (flags.json === true) context.print(`${JSON.stringify(result.structured)}\n`);
+  else if (result.isError === true) process.stderr.write(`${result.text}\n`);
+  else context.print(`${result.text}\n`);
+  return result.isError === true ? 1 : 0;
+}
+
+/** One look at the clock: fires what is due and ends. Runs go on in processes of their own. */
+async function tick(context: CommandContext): Promise<number> {
+  const camel = await createCamel(camelOptions(context));
+  const scheduler = await createSchedulerFor({ camel, clock: systemClock, log: context.log });
+  await scheduler.wake();
+  const { jobs, next } = scheduler.state();
+  await scheduler.stop();
+  await camel.close();
+  context.print(
+    context.flags.json === true
+      ? `${JSON.stringify({ jobs, next: next === undefined ? null : new Date(next).toISOString() })}\n`
+      : `${jobs} jobs; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
+  );
+  return 0;
+}

@@ -1,0 +1,45 @@
+import type { Inbox } from "../stores/inbox.ts";
+import type { Call, Middleware } from "./call.ts";
+
+/**
+ * One short line on any result while scheduled prompts wait for the caller: most hosts show nothing a server says on
+ * its own. Not within a job's run, and not on errors, which must stay as short as they are.
+ */
+export function announceDue(options: {
+  inbox: () => Promise<Inbox>;
+  enabled: () => boolean;
+}): Middleware<Call> {
+  const known = new Map<string, { mark: string; line: string | undefined }>();
+
+  const lineFor = async (agentId: string): Promise<string | undefined> => {
+    const inbox = await options.inbox();
+    const mark = await inbox.mark(agentId);
+    const last = known.get(agentId);
+    if (mark === "-") return undefined;
+    if (mark === last?.mark) return last.line;
+    const line = describe(await inbox.list(agentId));
+    known.set(agentId, { mark, line });
+    return line;
+  };
+
+  return async function announceDue(call, next) {
+    const result = await next();
+    if (result.isError === true || call.caller.depth > 0 || !options.enabled()) return result;
+    // A result that tells of the inbox needs no line about it.
+    if (result.structured?.["inbox"] !== undefined) return result;
+    const line = await lineFor(call.caller.agentId).catch(() => undefined);
+    if (line === undefined) return result;
+    return {
+      ...result,
+      text: `${result.text}\n\n${line}`,
+      ...(result.structured === undefined ? {} : { structured: { ...result.structured, due: line } }),
+    };
+  };
+}
+
+function describe(entries: readonly { job: { id: string } }[]): string | undefined {
+  if (entries.length === 0) return undefined;
+  const ids = [...new Set(entries.map((entry) => entry.job.id))];
+  const shown = ids.slice(0, 3).join(", ") + (ids.length > 3 ? ", …" : "");
+  return `[cron] ${entries.length} scheduled ${entries.length === 1 ? "prompt is" : "prompts are"} due: ${shown}. Call cron with action run and the id.`;
+}

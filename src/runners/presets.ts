@@ -1,0 +1,128 @@
+import type { RunnerAnswer } from "./runner.ts";
+
+/** How a known agent CLI is run without a person: its flags, and where its answer stands in what it prints. */
+export interface Preset {
+  argv: readonly string[];
+  parse?: (stdout: string) => RunnerAnswer | undefined;
+}
+
+/** Prompts come on stdin, never as an argument: arguments show in process lists and have a limit. */
+export const PRESETS: Record<"claude" | "codex" | "gemini" | "copilot" | "opencode", Preset> = {
+  claude: { argv: ["claude", "--print", "--output-format", "json"], parse: parseClaude },
+  codex: { argv: ["codex", "exec", "--json", "--skip-git-repo-check", "-"], parse: parseCodex },
+  gemini: { argv: ["gemini", "--output-format", "json"], parse: parseGemini },
+  copilot: { argv: ["copilot", "--silent", "--no-color"] },
+  opencode: { argv: ["opencode", "run", "--format", "json"], parse: parseOpencode },
+};
+
+type Json = Record<string, unknown>;
+
+function parseClaude(stdout: string): RunnerAnswer | undefined {
+  const answer = lastObject(stdout, (value) => typeof value["result"] === "string");
+  if (answer === undefined) return undefined;
+  const usage = objectAt(answer, "usage");
+  return {
+    text: String(answer["result"]),
+    usage: compact({
+      inputTokens: number(usage?.["input_tokens"]),
+      outputTokens: number(usage?.["output_tokens"]),
+      costUsd: number(answer["total_cost_usd"]),
+    }),
+  };
+}
+
+/** One event a line; the answer is the last message of the agent. */
+function parseCodex(stdout: string): RunnerAnswer | undefined {
+  let text: string | undefined;
+  let usage: Json | undefined;
+  for (const event of objectsIn(stdout)) {
+    const item = objectAt(event, "item");
+    if (item?.["type"] === "agent_message" && typeof item["text"] === "string") text = item["text"];
+    if (event["type"] === "turn.completed") usage = objectAt(event, "usage");
+  }
+  if (text === undefined) return undefined;
+  return {
+    text,
+    usage: compact({
+      inputTokens: number(usage?.["input_tokens"]),
+      outputTokens: number(usage?.["output_tokens"]),
+    }),
+  };
+}
+
+function parseGemini(stdout: string): RunnerAnswer | undefined {
+  const answer = lastObject(stdout, (value) => typeof value["response"] === "string");
+  if (answer === undefined) return undefined;
+  const models = Object.values(objectAt(objectAt(answer, "stats"), "models") ?? {}).map((model) =>
+    objectAt(isObject(model) ? model : undefined, "tokens"),
+  );
+  const sum = (key: string): number =>
+    models.reduce((total, tokens) => total + (number(tokens?.[key]) ?? 0), 0);
+  return {
+    text: String(answer["response"]),
+    ...(models.length === 0
+      ? {}
+      : { usage: { inputTokens: sum("prompt"), outputTokens: sum("candidates") } }),
+  };
+}
+
+function parseOpencode(stdout: string): RunnerAnswer | undefined {
+  const texts: string[] = [];
+  const usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+  for (const event of objectsIn(stdout)) {
+    const part = objectAt(event, "part");
+    if (event["type"] === "text" && typeof part?.["text"] === "string") texts.push(part["text"]);
+    if (event["type"] === "step_finish") {
+      const tokens = objectAt(part, "tokens");
+      usage.inputTokens += number(tokens?.["input"]) ?? 0;
+      usage.outputTokens += number(tokens?.["output"]) ?? 0;
+      usage.costUsd += number(part?.["cost"]) ?? 0;
+    }
+  }
+  return texts.length === 0 ? undefined : { text: texts.join("\n"), usage };
+}
+
+/** Whole output as one object, or one object a line: CLIs print warnings around both. */
+function objectsIn(stdout: string): Json[] {
+  const whole = parseObject(stdout.trim());
+  if (whole !== undefined) return [whole];
+  const lines = stdout
+    .split("\n")
+    .map((line) => parseObject(line.trim()))
+    .filter((value) => value !== undefined);
+  if (lines.length > 0) return lines;
+  const [start, end] = [stdout.indexOf("{"), stdout.lastIndexOf("}")];
+  const inner = start === -1 ? undefined : parseObject(stdout.slice(start, end + 1));
+  return inner === undefined ? [] : [inner];
+}
+
+function lastObject(stdout: string, wanted: (value: Json) => boolean): Json | undefined {
+  return objectsIn(stdout).findLast(wanted);
+}
+
+function parseObject(text: string): Json | undefined {
+  if (!text.startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function objectAt(value: Json | undefined, key: string): Json | undefined {
+  const found = value?.[key];
+  return isObject(found) ? found : undefined;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+function compact(usage: Record<string, number | undefined>): NonNullable<RunnerAnswer["usage"]> {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined));
+}

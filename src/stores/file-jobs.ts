@@ -1,0 +1,109 @@
+import { mkdir, readFile, readdir, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../shared/clock.ts";
+import { replaceFile, syncDirectory } from "../shared/durable.ts";
+import { CamelError } from "../shared/errors.ts";
+import { withLock } from "../shared/lock.ts";
+import { codeOf, publishExclusive } from "./exclusive.ts";
+import type { Job, JobStore } from "./jobs.ts";
+
+/** Job ids become file names. */
+const JOB_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const READ_AT_ONCE = 64;
+const LOCK_MS = 5_000;
+
+export function isJobId(value: string): boolean {
+  return JOB_ID.test(value);
+}
+
+/** One file a job, so that two processes that add jobs at the same time never touch the same file. */
+export function createFileJobs(options: { directory: string; clock: Clock }): JobStore {
+  const { directory, clock } = options;
+  const pathOf = (id: string): string => {
+    if (!isJobId(id)) {
+      throw new CamelError("invalid_input", `"${id.slice(0, 80)}" is not a job id.`, {
+        next: "Ids are lower-case letters, digits, dash and underscore, at most 64.",
+      });
+    }
+    return join(directory, `${id}.json`);
+  };
+
+  const get = async (id: string): Promise<Job | undefined> => {
+    let text: string;
+    try {
+      text = await readFile(pathOf(id), "utf8");
+    } catch (error) {
+      if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+      throw error;
+    }
+    return parseJob(text, id);
+  };
+
+  return {
+    get,
+    async list() {
+      const names = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith(".json"));
+      const ids = names.map((name) => name.slice(0, -5)).filter(isJobId);
+      const jobs: Job[] = [];
+      for (let start = 0; start < ids.length; start += READ_AT_ONCE) {
+        const batch = ids.slice(start, start + READ_AT_ONCE);
+        // One unreadable file must not hide all the other jobs.
+        const read = await Promise.all(batch.map((id) => get(id).catch(() => undefined)));
+        for (const job of read) if (job !== undefined) jobs.push(job);
+      }
+      return jobs;
+    },
+    async add(job) {
+      const path = pathOf(job.id);
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      return publishExclusive(path, `${JSON.stringify(job, null, 2)}\n`);
+    },
+    async update(id, change, uid) {
+      const path = pathOf(id);
+      return withLock(
+        join(directory, `.${id}.lock`),
+        { clock, purpose: "changing the job", timeoutMs: LOCK_MS },
+        async () => {
+          const job = await get(id);
+          if (job === undefined || (uid !== undefined && job.uid !== uid)) return undefined;
+          const changed = change(job);
+          await replaceFile(path, `${JSON.stringify(changed, null, 2)}\n`);
+          return changed;
+        },
+      );
+    },
+    async remove(id, uid) {
+      const path = pathOf(id);
+      return withLock(
+        join(directory, `.${id}.lock`),
+        { clock, purpose: "changing the job", timeoutMs: LOCK_MS },
+        async () => {
+          if (uid !== undefined && (await get(id))?.uid !== uid) return false;
+          try {
+            await unlink(path);
+          } catch (error) {
+            if (codeOf(error) === "ENOENT") return false;
+            throw error;
+          }
+          await syncDirectory(directory);
+          return true;
+        },
+      );
+    },
+    async mark() {
+      const found = await stat(directory, { bigint: true }).catch(() => undefined);
+      return found === undefined ? "-" : `${found.ino}:${found.mtimeNs}`;
+    },
+  };
+}
+
+function parseJob(text: string, id: string): Job | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<Job>;
+    return value.id === id && typeof value.uid === "string" && typeof value.schedule === "string"
+      ? (value as Job)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, unlink } from "node:fs/promises";
+import { connect, createServer, type Server } from "node:net";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { codeOf } from "./exclusive.ts";
+import type { Owner } from "./jobs.ts";
+
+/**
+ * A process says that it lives by listening. The kernel closes the socket when the process dies, however it dies;
+ * a stopped process still answers, and a later one with the same pid does not.
+ */
+export interface Presence {
+  owner: Owner;
+  close(): Promise<void>;
+}
+
+/** Unix socket paths are limited to 104 bytes on macOS and 108 on Linux. */
+const LONGEST_PATH = 100;
+const CONNECT_MS = 2_000;
+
+/** `onStop` is called when another process asks this one to end its run. */
+export async function announce(directory: string, onStop?: () => void): Promise<Presence> {
+  const name = `${process.pid.toString(36)}${randomBytes(5).toString("hex")}`;
+  const socket = await socketPath(directory, name);
+  const server: Server = createServer((connection) => {
+    connection.on("error", () => {});
+    connection.on("data", (data) => {
+      if (data.toString("utf8").startsWith("stop")) onStop?.();
+    });
+    // A half-open client must not keep this process from ending.
+    connection.setTimeout(CONNECT_MS, () => connection.destroy());
+    connection.unref();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socket, resolve);
+  });
+  server.unref();
+  return {
+    owner: { pid: process.pid, host: hostname(), socket },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+      }),
+  };
+}
+
+async function socketPath(directory: string, name: string): Promise<string> {
+  if (process.platform === "win32") return `\\\\.\\pipe\\camel-mcp-${name}`;
+  const beside = join(directory, `${name}.sock`);
+  if (Buffer.byteLength(beside) <= LONGEST_PATH) {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    return beside;
+  }
+  return join(tmpdir(), `camel-${name}.sock`);
+}
+
+/** Only a refused or missing socket proves death; a busy, stopped or unreachable process counts as alive. */
+export async function isAlive(owner: Owner): Promise<boolean> {
+  if (owner.host !== hostname()) return true;
+  const alive = await say(owner, undefined);
+  if (!alive && process.platform !== "win32") await unlink(owner.socket).catch(() => {});
+  return alive;
+}
+
+/** Asks a supervisor to end its run; false when it is dead. */
+export function askToStop(owner: Owner): Promise<boolean> {
+  return say(owner, "stop\n");
+}
+
+function say(owner: Owner, message: string | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(owner.socket);
+    const done = (alive: boolean): void => {
+      connection.destroy();
+      resolve(alive);
+    };
+    connection.setTimeout(CONNECT_MS, () => done(true));
+    connection.once("error", (error) => done(!["ECONNREFUSED", "ENOENT"].includes(codeOf(error))));
+    connection.once("connect", () => {
+      if (message === undefined) done(true);
+      else connection.end(message, () => done(true));
+    });
+  });
+}

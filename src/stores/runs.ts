@@ -1,0 +1,265 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, readdir, rm, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../shared/clock.ts";
+import { replaceFile } from "../shared/durable.ts";
+import { codeOf, linkExclusive, publishExclusive, writeNew } from "./exclusive.ts";
+import type { Claim, RunRecord, RunResult, Started } from "./jobs.ts";
+
+/** A job's chain is found by these two. */
+export interface ChainKey {
+  id: string;
+  uid: string;
+}
+
+export interface Chain {
+  newest: Claim | undefined;
+  /** Claims without a result, oldest first. */
+  unfinished: number[];
+}
+
+/** A claim that somebody is, or was, at work on. */
+export interface ActiveClaim extends ChainKey {
+  seq: number;
+  nonce: string;
+  file: string;
+}
+
+/**
+ * Markers, in order: intent (a finished file in active/), claim (the same file, linked into the job's chain under
+ * the next number), started, result. Each is made exclusively and read by anybody.
+ */
+export interface RunStore {
+  chain(key: ChainKey): Promise<Chain>;
+  /** Undefined when another process has made that claim, or a later one, meanwhile. */
+  claim(
+    key: ChainKey,
+    draft: Omit<Claim, "seq" | "nonce" | "previous">,
+    after: Claim | undefined,
+  ): Promise<Claim | undefined>;
+  /** False when that attempt was started before: whoever gets true, and nobody else, runs it. */
+  start(key: ChainKey, seq: number, started: Started): Promise<boolean>;
+  /** False when there is a result already; the first one stands. */
+  finish(key: ChainKey, seq: number, result: RunResult): Promise<boolean>;
+  record(key: ChainKey, seq: number): Promise<RunRecord | undefined>;
+  /** Newest first, of all jobs that ever had this id. */
+  history(id: string, limit: number): Promise<RunRecord[]>;
+  /** Ids of all jobs with a history. */
+  ids(): Promise<string[]>;
+  active(): Promise<ActiveClaim[]>;
+  activeEntry(key: ChainKey, claim: Claim): ActiveClaim;
+  /** Nothing is left to do for it. */
+  settle(active: ActiveClaim): Promise<void>;
+  /** False for a claim made out of turn by a process that slept too long; it counts for nothing. */
+  isInChain(key: ChainKey, claim: Claim): Promise<boolean>;
+  withdraw(key: ChainKey, claim: Claim): Promise<void>;
+  prune(key: ChainKey, keep: number): Promise<void>;
+}
+
+const CLAIM = /^(\d{8})\.claim$/;
+/** A claim younger than this is never pruned, so whoever claims within it can't be fooled by a pruned chain. */
+const YOUNG_MS = 600_000;
+const QUICK_MS = 60_000;
+/** Where hard links are refused a crash can leave half a claim; after this time nobody is still writing it. */
+const HALF_WRITTEN_MS = 10_000;
+
+export function createFileRuns(options: { directory: string; clock: Clock }): RunStore {
+  const { clock } = options;
+  const chains = join(options.directory, "runs");
+  const activeFolder = join(options.directory, "active");
+  const folderOf = ({ id, uid }: ChainKey): string => join(chains, `${id}.${uid}`);
+  const fileOf = (key: ChainKey, seq: number, kind: string): string =>
+    join(folderOf(key), `${String(seq).padStart(8, "0")}.${kind}`);
+  const intentOf = (key: ChainKey, claim: Pick<Claim, "seq" | "nonce">): string =>
+    join(activeFolder, `${key.id}.${key.uid}.${claim.seq}.${claim.nonce}`);
+  const made = new Set<string>();
+  const ensure = async (folder: string): Promise<void> => {
+    if (made.has(folder)) return;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    made.add(folder);
+  };
+
+  const claimAt = async (key: ChainKey, seq: number): Promise<Claim | undefined> => {
+    const path = fileOf(key, seq, "claim");
+    const claim = await readJson<Claim>(path);
+    if (claim !== "broken") return claim;
+    const age = await stat(path).then(
+      (found) => clock.now() - found.mtimeMs,
+      () => 0,
+    );
+    if (age < HALF_WRITTEN_MS) throw new Error(`the claim ${path} is being written`);
+    const before = seq > 1 ? await claimAt(key, seq - 1) : undefined;
+    const repaired: Claim = {
+      seq,
+      nonce: randomBytes(8).toString("hex"),
+      previous: before?.nonce ?? "",
+      slot: before?.slot ?? 0,
+      newestSlot: before?.newestSlot ?? 0,
+      runs: before?.runs ?? 0,
+      manual: true,
+      claimedAt: clock.now(),
+      owner: { pid: 0, host: "", socket: "" },
+      final: { status: "missed", reason: "a crash cut this claim off; its slot was claimed again" },
+    };
+    await replaceFile(path, JSON.stringify(repaired));
+    return repaired;
+  };
+
+  const publish = async (key: ChainKey, seq: number, kind: string, value: unknown): Promise<boolean> => {
+    await ensure(folderOf(key));
+    return publishExclusive(fileOf(key, seq, kind), JSON.stringify(value));
+  };
+
+  const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+  const seqsOf = (names: readonly string[]): number[] =>
+    names
+      .map((name) => Number(CLAIM.exec(name)?.[1] ?? Number.NaN))
+      .filter((seq) => !Number.isNaN(seq))
+      .sort((a, b) => a - b);
+
+  const record = async (key: ChainKey, seq: number): Promise<RunRecord | undefined> => {
+    const claim = await claimAt(key, seq);
+    if (claim === undefined) return undefined;
+    const result = await readJson<RunResult>(fileOf(key, seq, "result"));
+    let started: Started | undefined;
+    for (let attempt = 1; ; attempt++) {
+      const found = await readJson<Started>(fileOf(key, seq, `started${attempt}`));
+      if (found === undefined || found === "broken") break;
+      started = found;
+    }
+    return {
+      job: { id: key.id, uid: key.uid },
+      claim,
+      ...(started === undefined ? {} : { started }),
+      ...(result === undefined || result === "broken" ? {} : { result }),
+    };
+  };
+
+  const isInChain = async (key: ChainKey, claim: Claim): Promise<boolean> => {
+    const own = await claimAt(key, claim.seq);
+    if (own?.nonce !== claim.nonce) return false;
+    const seqs = seqsOf(await namesIn(folderOf(key)));
+    if (seqs.at(-1) === claim.seq) return true;
+    return (await claimAt(key, claim.seq + 1))?.previous === claim.nonce;
+  };
+
+  return {
+    record,
+    isInChain,
+    async chain(key) {
+      const names = await namesIn(folderOf(key));
+      const seqs = seqsOf(names);
+      const last = seqs.at(-1);
+      const present = new Set(names);
+      return {
+        newest: last === undefined ? undefined : await claimAt(key, last),
+        unfinished: seqs.filter((seq) => !present.has(`${String(seq).padStart(8, "0")}.result`)),
+      };
+    },
+    async claim(key, draft, after) {
+      const began = clock.monotonic();
+      const seq = (after?.seq ?? 0) + 1;
+      // Most often another process was first: seen here, it costs no write.
+      if ((await stat(fileOf(key, seq, "claim")).catch(() => undefined)) !== undefined) return undefined;
+      await Promise.all([ensure(folderOf(key)), ensure(activeFolder)]);
+      const claim: Claim = {
+        seq,
+        nonce: randomBytes(8).toString("hex"),
+        previous: after?.nonce ?? "",
+        ...draft,
+      };
+      const intent = intentOf(key, claim);
+      await writeNew(intent, JSON.stringify(claim));
+      let won: boolean;
+      try {
+        won = await linkExclusive(intent, fileOf(key, seq, "claim"));
+      } catch (error) {
+        await unlink(intent).catch(() => {});
+        throw error;
+      }
+      if (won && clock.monotonic() - began > QUICK_MS && !(await isInChain(key, claim))) {
+        await unlink(fileOf(key, seq, "claim")).catch(() => {});
+        won = false;
+      }
+      if (!won) await unlink(intent).catch(() => {});
+      return won ? claim : undefined;
+    },
+    start: (key, seq, started) => publish(key, seq, `started${started.attempt}`, started),
+    finish: (key, seq, result) => publish(key, seq, "result", result),
+    async history(id, limit) {
+      const folders = (await namesIn(chains)).filter((name) => name.startsWith(`${id}.`));
+      const found: RunRecord[] = [];
+      for (const folder of folders) {
+        const key = { id, uid: folder.slice(id.length + 1) };
+        for (const seq of seqsOf(await namesIn(folderOf(key))).slice(-limit)) {
+          const one = await record(key, seq);
+          if (one !== undefined) found.push(one);
+        }
+      }
+      return found
+        .sort((a, b) => b.claim.claimedAt - a.claim.claimedAt || b.claim.seq - a.claim.seq)
+        .slice(0, limit);
+    },
+    async ids() {
+      return [...new Set((await namesIn(chains)).map((name) => name.split(".")[0] ?? ""))].filter(
+        (id) => id !== "",
+      );
+    },
+    async active() {
+      return (await namesIn(activeFolder)).flatMap((name) => {
+        const [id, uid, seq, nonce, more] = name.split(".");
+        if (
+          id === undefined ||
+          uid === undefined ||
+          seq === undefined ||
+          nonce === undefined ||
+          more !== undefined
+        )
+          return [];
+        return [{ id, uid, seq: Number(seq), nonce, file: join(activeFolder, name) }];
+      });
+    },
+    activeEntry: (key, claim) => ({
+      id: key.id,
+      uid: key.uid,
+      seq: claim.seq,
+      nonce: claim.nonce,
+      file: intentOf(key, claim),
+    }),
+    settle: (active) => unlink(active.file).catch(() => {}),
+    async withdraw(key, claim) {
+      await unlink(fileOf(key, claim.seq, "claim")).catch(() => {});
+    },
+    async prune(key, keep) {
+      const folder = folderOf(key);
+      const names = await namesIn(folder);
+      const present = new Set(names);
+      const seqs = seqsOf(names);
+      for (const seq of seqs.slice(0, Math.max(0, seqs.length - Math.max(1, keep)))) {
+        const prefix = String(seq).padStart(8, "0");
+        // Only from the oldest on and only what is finished, so a chain never has holes.
+        if (!present.has(`${prefix}.result`)) return;
+        const claim = await claimAt(key, seq);
+        if (claim !== undefined && clock.now() - claim.claimedAt < YOUNG_MS) return;
+        await unlink(join(folder, `${prefix}.claim`)).catch(() => {});
+        const rest = names.filter((name) => name.startsWith(`${prefix}.`) && !name.endsWith(".claim"));
+        await Promise.all(rest.map((name) => rm(join(folder, name), { force: true })));
+      }
+    },
+  };
+}
+
+async function readJson<T>(path: string): Promise<T | undefined | "broken"> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return "broken";
+  }
+}

@@ -1,0 +1,177 @@
+import { randomBytes } from "node:crypto";
+import { CamelError } from "../../shared/errors.ts";
+import { closest } from "../../shared/glob.ts";
+import type { Job } from "../../stores/jobs.ts";
+import type { ToolContext } from "../context.ts";
+import type { ToolOutput } from "../tool.ts";
+import { allJobs, findJob, retire, setEnabled, type JobBook } from "./all-jobs.ts";
+import { addedAnswer, inboxText, jobFacts, listAnswer, runsAnswer } from "./answers.ts";
+import type { CronInput } from "./cron.ts";
+import { draftJob, withChanges } from "./draft.ts";
+import { runByHand } from "./run-by-hand.ts";
+import { bookOf, runJob } from "./run-job.ts";
+
+type Action = (input: CronInput, context: ToolContext, book: JobBook) => Promise<ToolOutput>;
+
+const ACTIONS: Record<CronInput["action"], Action> = {
+  list,
+  add,
+  remove,
+  run,
+  update,
+  pause,
+  resume,
+  runs,
+  ack,
+};
+
+/** A run may look, and be run; it changes no jobs unless the config says so. */
+const CHANGES = new Set<CronInput["action"]>(["add", "remove", "update", "pause", "resume"]);
+
+export function act(input: CronInput, context: ToolContext): Promise<ToolOutput> {
+  const { caller } = context;
+  if (CHANGES.has(input.action) && caller.depth > 0 && !context.settings().cron.allowFromRuns) {
+    throw new CamelError("denied_by_policy", "A job's run may not change jobs.", {
+      next: "Do the work the prompt asks for. The user can allow it with cron.allowFromRuns: true in the config.",
+    });
+  }
+  return ACTIONS[input.action](input, context, bookOf(context));
+}
+
+async function list(_: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const jobs = (await allJobs(book)).filter((job) => mayTouch(job, context));
+  return listAnswer(jobs, await book.store.inbox.list(context.caller.agentId), book);
+}
+
+async function add(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const job = await draftJob(input, context, book);
+  const others = await book.store.jobs.list();
+  const { maxJobs, jobs: inConfig } = context.settings().cron;
+  if (others.filter((one) => one.creator.agentId === context.caller.agentId).length >= maxJobs) {
+    throw new CamelError("too_large", `There are ${maxJobs} jobs already (cron.maxJobs).`, {
+      next: "Remove jobs that are no longer needed.",
+    });
+  }
+  if (inConfig.some((one) => one.id === job.id) || !(await book.store.jobs.add(job))) {
+    throw new CamelError("already_exists", `There is a job "${job.id}" already.`, {
+      next: "Use update to change it, or give another id.",
+    });
+  }
+  context.jobsChanged();
+  return addedAnswer("add", job, book);
+}
+
+async function remove(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const job = await wanted(input, context, book);
+  await refuseConfigJob(job, context, "removed");
+  await retire(book, job);
+  await book.store.inbox.acknowledge(job.creator.agentId, (entry) => entry.job.uid === job.uid);
+  context.jobsChanged();
+  const summary = `Removed ${job.id}. Its history stays: cron runs.`;
+  return { text: summary, structured: { action: "remove", summary } };
+}
+
+async function run(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const job = await wanted(input, context, book);
+  const own = context.caller.run;
+  const isTheRunItself =
+    context.caller.transport === "schedule" &&
+    own?.uid === job.uid &&
+    context.caller.depth === job.creator.depth + 1;
+  return isTheRunItself ? runJob(job, own, context) : runByHand(job, context, book);
+}
+
+async function update(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const job = await wanted(input, context, book);
+  await refuseConfigJob(job, context, "changed");
+  const changed = await withChanges(job, input, context, book);
+  const saved = await book.store.jobs.update(job.id, () => changed, job.uid);
+  if (saved === undefined) throw gone(job.id);
+  context.jobsChanged();
+  return addedAnswer("update", saved, book);
+}
+
+async function pause(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const job = await wanted(input, context, book);
+  const saved = await setEnabled(book, job, false);
+  if (saved === undefined) throw gone(job.id);
+  context.jobsChanged();
+  const summary = `Paused ${job.id}. It does not fire until it is resumed; a run that is under way goes on.`;
+  return { text: summary, structured: { action: "pause", summary, job: await jobFacts(saved, book) } };
+}
+
+async function resume(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const job = await wanted(input, context, book);
+  const saved = await setEnabled(book, job, true);
+  if (saved === undefined) throw gone(job.id);
+  const { newest } = await book.store.runs.chain(saved);
+  if (saved.source === "runtime" && newest !== undefined && newest.newestSlot > context.clock.now()) {
+    // The clock was ahead when it last fired: a new chain, or it would wait until that time comes again.
+    await book.store.jobs.update(
+      saved.id,
+      (old) => ({ ...old, uid: randomBytes(6).toString("hex") }),
+      saved.uid,
+    );
+  }
+  context.jobsChanged();
+  return addedAnswer("resume", (await findJob(book, job.id)) ?? saved, book);
+}
+
+async function runs(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  return runsAnswer(input, context, book);
+}
+
+async function ack(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const { id } = input;
+  const count = await book.store.inbox.acknowledge(
+    context.caller.agentId,
+    (entry) => id === undefined || id === null || entry.job.id === id,
+  );
+  const left = await book.store.inbox.list(context.caller.agentId);
+  const summary = `${count} ${count === 1 ? "prompt" : "prompts"} taken out of the inbox; ${inboxText(left)}`;
+  return { text: summary, structured: { action: "ack", summary } };
+}
+
+async function wanted(input: CronInput, context: ToolContext, book: JobBook): Promise<Job> {
+  const { id } = input;
+  if (id === undefined || id === null || id === "") {
+    throw new CamelError("invalid_input", `"id" is needed to ${input.action}.`, {
+      next: "cron list shows the ids.",
+    });
+  }
+  const job = await findJob(book, id);
+  if (job !== undefined && mayTouch(job, context)) return job;
+  const ids = (await allJobs(book)).filter((one) => mayTouch(one, context)).map((one) => one.id);
+  const guess = closest(id, ids);
+  // Another agent's job is answered like a missing one: nothing is told about it.
+  throw new CamelError("not_found", `There is no job "${id.slice(0, 80)}".`, {
+    next:
+      guess === undefined
+        ? `Jobs: ${ids.slice(0, 20).join(", ") || "none"}. A one-shot is gone after its run; cron runs shows it.`
+        : `Did you mean "${guess}"?`,
+  });
+}
+
+export function mayTouch(job: { creator: { agentId: string } }, context: ToolContext): boolean {
+  return context.settings().cron.shared || job.creator.agentId === context.caller.agentId;
+}
+
+async function refuseConfigJob(job: Job, context: ToolContext, verb: string): Promise<void> {
+  if (job.source !== "config") return;
+  const index = context.settings().cron.jobs.findIndex((one) => one.id === job.id);
+  const place = await context.whereInConfig(["cron", "jobs", index]);
+  throw new CamelError(
+    "denied_by_policy",
+    `${job.id} comes from the config file and can't be ${verb} here.`,
+    {
+      next: `Edit ${place}; the file is read again by itself. Or pause it.`,
+      details: { place },
+    },
+  );
+}
+
+function gone(id: string): CamelError {
+  return new CamelError("not_found", `${id} was removed meanwhile.`, {
+    next: "cron list shows what there is.",
+  });
+}

@@ -1,0 +1,217 @@
+import { CamelError } from "../../shared/errors.ts";
+import type { InboxEntry } from "../../stores/inbox.ts";
+import type { Job, RunRecord } from "../../stores/jobs.ts";
+import type { ToolContext } from "../context.ts";
+import type { ToolOutput } from "../tool.ts";
+import { findJob, scheduleOf, type JobBook } from "./all-jobs.ts";
+import type { CronInput } from "./cron.ts";
+import { describeSchedule, localTime, utcTime } from "./describe.ts";
+import { nextSlots } from "./next-slot.ts";
+import { baseOf, nextDue } from "./plan.ts";
+import { describeRunner, runnerNameOf } from "./runner-name.ts";
+
+const PREVIEW = 80;
+const HISTORY = 20;
+
+/** What `add`, `update` and `resume` answer: when it fires, who runs it, where the result is, and what if nobody is there. */
+export async function addedAnswer(action: string, job: Job, book: JobBook): Promise<ToolOutput> {
+  const schedule = scheduleOf(job);
+  const runner = runnerNameOf(job, book.settings());
+  const next = nextSlots(schedule, Math.max(book.clock.now(), baseOf(job, schedule, undefined)), 3).filter(
+    (slot) => job.until === undefined || slot <= job.until,
+  );
+  const verb = { add: "Added", update: "Changed", resume: "Resumed" }[action] ?? "Changed";
+  const kind = schedule.kind === "at" ? "one-shot" : "repeating";
+  const lines = [
+    `${verb} ${job.id}${job.name === job.id ? "" : ` (${job.name})`}: ${kind}, ${describeSchedule(schedule, job.tz)}.`,
+    ...next.map(
+      (slot, index) => `${index === 0 ? "Next:" : "then:"} ${localTime(slot, job.tz)} = ${utcTime(slot)}`,
+    ),
+    `Run by ${describeRunner(runner, book.settings()) ?? runner}.`,
+    runner === "host"
+      ? "Result: what you do with the prompt. cron list shows it while it waits."
+      : `Result: cron runs, id ${job.id}.`,
+    `It fires while any camel-mcp process is running, or by \`camel-mcp cron install\` without one. ${whenMissed(job)}`,
+  ];
+  const summary = lines.join("\n");
+  return { text: summary, structured: { action, summary, job: await jobFacts(job, book) } };
+}
+
+function whenMissed(job: Job): string {
+  if (job.missed === "skip") return "Times that pass while none is there are skipped and reported.";
+  const many = job.missed === "all" ? "each is made up for" : "one run makes up for them";
+  return `Times that pass while none is there: ${many}, if not older than ${job.missedWithinSeconds} s.`;
+}
+
+/** What `list` tells of a job; a type and not an interface, so that it is a plain record too. */
+export type JobFacts = {
+  id: string;
+  name: string;
+  schedule: string;
+  words: string;
+  kind: "one-shot" | "repeating";
+  tz: string;
+  source: Job["source"];
+  enabled: boolean;
+  pausedBecause?: string;
+  running: boolean;
+  waitingInInbox?: number;
+  runner: string;
+  next: string | null;
+  nextLocal: string | null;
+  lastRun: string | null;
+  lastStatus: string | null;
+  agent: string;
+  prompt: string;
+};
+
+export async function jobFacts(job: Job, book: JobBook): Promise<JobFacts> {
+  const schedule = scheduleOf(job);
+  const { newest, unfinished } = await book.store.runs.chain(job);
+  const due = nextDue(job, schedule, newest);
+  const [last] = await book.store.runs.history(job.id, 1);
+  const runner = runnerNameOf(job, book.settings());
+  const waiting = runner === "host" ? await book.store.inbox.pending(job.creator.agentId, job) : 0;
+  return {
+    id: job.id,
+    name: job.name,
+    schedule: job.schedule,
+    words: describeSchedule(schedule, job.tz),
+    kind: schedule.kind === "at" ? "one-shot" : "repeating",
+    tz: job.tz,
+    source: job.source,
+    enabled: job.enabled,
+    ...(job.pausedBecause === undefined ? {} : { pausedBecause: job.pausedBecause }),
+    running: unfinished.length > 0,
+    ...(waiting === 0 ? {} : { waitingInInbox: waiting }),
+    runner,
+    next: due === undefined ? null : utcTime(due),
+    nextLocal: due === undefined ? null : localTime(due, job.tz),
+    lastRun: last === undefined ? null : utcTime(last.claim.slot),
+    lastStatus: last === undefined ? null : (last.result?.status ?? "running"),
+    agent: job.creator.agentId,
+    prompt: preview(job.prompt),
+  };
+}
+
+export async function listAnswer(
+  jobs: readonly Job[],
+  inbox: readonly InboxEntry[],
+  book: JobBook,
+): Promise<ToolOutput> {
+  const facts = await Promise.all(jobs.map((job) => jobFacts(job, book)));
+  facts.sort((a, b) => (a.next ?? "~").localeCompare(b.next ?? "~"));
+  const lines = facts.map((job) => {
+    const state = job.enabled ? (job.running ? "running" : "enabled") : "paused";
+    const because = job.pausedBecause === undefined ? "" : ` (${job.pausedBecause})`;
+    const last = job.lastRun === null ? "never ran" : `last ${job.lastRun} ${job.lastStatus}`;
+    const next = job.next === null ? "no next time" : `next ${job.nextLocal} = ${job.next}`;
+    const name = job.name === job.id ? "" : ` "${job.name}"`;
+    return `${job.id}${name}: ${job.words}; ${job.source}, ${state}${because}; ${next}; ${last}; ${job.runner}: ${job.prompt}`;
+  });
+  const summary = [
+    jobs.length === 0 ? "No jobs." : `${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}.`,
+    ...(inbox.length === 0 ? [] : [inboxText(inbox)]),
+    ...lines,
+  ].join("\n");
+  return {
+    text: summary,
+    structured: {
+      action: "list",
+      summary: summary.split("\n", 1)[0] ?? "",
+      jobs: facts,
+      inbox: inbox.map(entryFacts),
+    },
+  };
+}
+
+export function inboxText(inbox: readonly InboxEntry[]): string {
+  if (inbox.length === 0) return "nothing is waiting.";
+  const shown = inbox.slice(0, 10).map((entry) => `${entry.job.id} (due ${utcTime(entry.slot)})`);
+  const more = inbox.length > shown.length ? ` and ${inbox.length - shown.length} more` : "";
+  return `${inbox.length} waiting for you: ${shown.join(", ")}${more}. cron run with the id hands a prompt over.`;
+}
+
+function entryFacts(entry: InboxEntry): Record<string, unknown> {
+  return { id: entry.job.id, name: entry.job.name, due: utcTime(entry.slot), prompt: preview(entry.prompt) };
+}
+
+export async function runsAnswer(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
+  const { id } = input;
+  const ids = id === undefined || id === null || id === "" ? await book.store.runs.ids() : [id];
+  const limit = ids.length === 1 ? 200 : HISTORY;
+  const found = (await Promise.all(ids.map((one) => visibleHistory(one, limit, context, book)))).flat();
+  found.sort((a, b) => b.claim.claimedAt - a.claim.claimedAt);
+  const { run } = input;
+  if (run !== undefined && run !== null) {
+    const one = found.find((record) => record.claim.seq === run);
+    if (one === undefined || ids.length !== 1) {
+      throw new CamelError("not_found", `There is no run ${run} of ${id ?? "a job without id"}.`, {
+        next: "cron runs with the job's id lists its runs.",
+      });
+    }
+    const head = runLine(one);
+    const text = `${head}\n${one.result?.text ?? ""}`;
+    return {
+      text,
+      structured: {
+        action: "runs",
+        summary: head,
+        runs: [{ ...runFacts(one), text: one.result?.text ?? "" }],
+      },
+    };
+  }
+  const shown = found.slice(0, HISTORY);
+  const summary = shown.length === 0 ? "No runs yet." : `The last ${shown.length} runs, newest first.`;
+  return {
+    text: [summary, ...shown.map(runLine)].join("\n"),
+    structured: { action: "runs", summary, runs: shown.map(runFacts) },
+  };
+}
+
+/** History outlives its job, so whose it was is kept with the run. */
+async function visibleHistory(
+  id: string,
+  limit: number,
+  context: ToolContext,
+  book: JobBook,
+): Promise<RunRecord[]> {
+  const job = await findJob(book, id).catch(() => undefined);
+  const all = await book.store.runs.history(id, limit);
+  const { agentId } = context.caller;
+  if (context.settings().cron.shared) return all;
+  return all.filter((run) => (run.claim.agentId ?? job?.creator.agentId) === agentId);
+}
+
+function runLine(run: RunRecord): string {
+  const { claim, result } = run;
+  const status = result?.status ?? (run.started === undefined ? "claimed" : "running");
+  const took =
+    result?.startedAt === undefined
+      ? ""
+      : `, ${((result.finishedAt - result.startedAt) / 1000).toFixed(1)} s`;
+  const missed = claim.missed === undefined ? "" : `, ${claim.missed.count} before it missed`;
+  const cost = result?.usage?.costUsd === undefined ? "" : `, ${result.usage.costUsd.toFixed(4)} USD`;
+  return `${run.job.id} run ${claim.seq}: ${utcTime(claim.slot)}${claim.manual ? " by hand" : ""} ${status}${took}${cost}${missed}: ${preview(result?.text ?? "")}`;
+}
+
+function runFacts(run: RunRecord): Record<string, unknown> {
+  const { claim, result } = run;
+  return {
+    id: run.job.id,
+    run: claim.seq,
+    slot: utcTime(claim.slot),
+    manual: claim.manual,
+    status: result?.status ?? (run.started === undefined ? "claimed" : "running"),
+    ...(result === undefined ? {} : { finished: utcTime(result.finishedAt), preview: preview(result.text) }),
+    ...(result?.usage === undefined ? {} : { usage: result.usage }),
+    ...(claim.missed === undefined
+      ? {}
+      : { missed: { ...claim.missed, from: utcTime(claim.missed.from), to: utcTime(claim.missed.to) } }),
+  };
+}
+
+function preview(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > PREVIEW ? `${line.slice(0, PREVIEW)}…` : line;
+}
