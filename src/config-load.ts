@@ -96,7 +96,16 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
   if (workspace.approvals.allowlist.length > 0)
     ignore("approvals.allowlist", "only your own config file may let calls pass without asking.");
-  for (const key of ["memory", "audit", "results", "checkpoints", "http", "hooks", "cron", "runner"] as const) {
+  for (const key of [
+    "memory",
+    "audit",
+    "results",
+    "checkpoints",
+    "http",
+    "hooks",
+    "cron",
+    "runner",
+  ] as const) {
     if (JSON.stringify(workspace[key]) !== JSON.stringify(defaultConfig[key])) {
       ignore(key, "a workspace file may only hold policy.");
     }

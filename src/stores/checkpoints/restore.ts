@@ -1,4 +1,4 @@
-/** From a checkpoint and the disk to the files a restore would write. Reads only; write-files.ts writes. */
+/** Brings the files of a checkpoint back, all or none. That is a change like any other, so it can be undone too. */
 import { lstat, readFile, rmdir } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
@@ -7,6 +7,7 @@ import { readBlob } from "./blobs.ts";
 import type { FileContent, PlannedFile } from "./commit.ts";
 import { isMissing, sha256 } from "./journal.ts";
 import type { CheckpointRecord, RecordEntry } from "./records.ts";
+import { writeFiles, type WriteOptions } from "./write-files.ts";
 
 /** What a restore does to one file. */
 export interface RestoreStep {
@@ -20,6 +21,7 @@ export interface RestoreStep {
   planned: PlannedFile;
 }
 
+const MOST_NAMED = 40;
 /** As apply_patch has it: a file is held in memory whole. */
 const MAX_FILE_BYTES = 400 * 1024 * 1024;
 
@@ -41,7 +43,32 @@ export function chosenEntries(record: CheckpointRecord, paths?: readonly string[
   return record.entries.filter((entry) => chosen.has(entry));
 }
 
-/** The caller holds the lock, or only wants to know. */
+export interface RestoreOptions extends Omit<WriteOptions, "root"> {
+  /** Also what somebody edited since. */
+  force: boolean;
+  progress?: (done: number, total: number) => void;
+}
+
+/** `checkpoint` is the one that undoes this; undefined where nothing had to be written. */
+export async function restoreFiles(
+  record: CheckpointRecord,
+  entries: readonly RecordEntry[],
+  options: RestoreOptions,
+): Promise<{ steps: RestoreStep[]; checkpoint: string | undefined; recovered: string[] }> {
+  return writeFiles({ ...options, root: record.root }, async ({ root, recovered, commit }) => {
+    if (root !== record.root) throw leadsElsewhere(record.root);
+    const steps = await planRestore(options.home, record, entries);
+    const edited = steps.filter(({ isChangedSince }) => isChangedSince).map(({ shown }) => shown);
+    if (edited.length > 0 && !options.force) throw editedSince(edited);
+    const files = steps.filter(({ action }) => action !== "same").map(({ planned }) => planned);
+    if (files.length === 0) return { steps, checkpoint: undefined, recovered };
+    const checkpoint = await commit(files, options.progress);
+    await removeEmptyFolders(record);
+    return { steps, checkpoint, recovered };
+  });
+}
+
+/** What a restore would do now. */
 export async function planRestore(
   home: string,
   record: CheckpointRecord,
@@ -75,7 +102,7 @@ export async function planRestore(
 }
 
 /** Folders that the change had made, innermost first; one with something in it stays. */
-export async function removeEmptyFolders(record: CheckpointRecord): Promise<void> {
+async function removeEmptyFolders(record: CheckpointRecord): Promise<void> {
   for (const folder of [...record.directories].reverse()) {
     const real = await containedPath(record.root, relative(record.root, folder), ROOT).catch(() => "");
     if (real === folder && real !== record.root) await rmdir(folder).catch(() => {});
@@ -88,12 +115,25 @@ const ROOT = { rootName: "the folder the checkpoint is of" };
 async function proveInside(root: string, path: string): Promise<void> {
   const real = isInside(root, path) ? await containedPath(root, relative(root, path), ROOT) : undefined;
   if (real === path) return;
-  throw new CamelError(
-    "path_outside_root",
-    `${displayPath(root, path)} leads elsewhere than when the checkpoint was made.`,
+  throw leadsElsewhere(displayPath(root, path));
+}
+
+function leadsElsewhere(path: string): CamelError {
+  return new CamelError("path_outside_root", `${path} leads elsewhere than when the checkpoint was made.`, {
+    next: "Leave it out by naming the other files in paths, or ask the user to remove the link.",
+    details: { path },
+  });
+}
+
+function editedSince(edited: readonly string[]): CamelError {
+  const shown = edited.slice(0, MOST_NAMED);
+  const more = edited.length > shown.length ? ` and ${edited.length - shown.length} more` : "";
+  return new CamelError(
+    "conflict",
+    `Nothing was written. Edited since the checkpoint: ${shown.join(", ")}${more}.`,
     {
-      next: "Leave it out by naming the other files in paths, or ask the user to remove the link.",
-      details: { path },
+      next: "Look with action show. Then name the other files in paths, or pass force: true if those edits should go; they are kept in a new checkpoint.",
+      details: { edited: shown, written: false },
     },
   );
 }

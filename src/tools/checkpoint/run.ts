@@ -12,6 +12,7 @@ import {
 import { writeFiles } from "../../stores/checkpoints/write-files.ts";
 import type { ToolContext } from "../context.ts";
 import type { ToolOutput } from "../tool.ts";
+import { writeOptions } from "../write-options.ts";
 import { diffSince } from "./diff.ts";
 import { visibility, visibleRecord } from "./visible.ts";
 
@@ -100,38 +101,27 @@ export async function restore(request: RestoreRequest, context: ToolContext): Pr
   const entries = chosenEntries(record, request.paths);
   if (request.dryRun)
     return answer(record, await planRestore(context.home, record, entries), undefined, true);
-  return writeFiles(
-    {
-      home: context.home,
-      root: record.root,
-      by: { tool: "checkpoint", agent: context.caller.agentId, callId: context.callId },
-      bounds: context.settings().checkpoints,
-      clock: context.clock,
-      signal: context.signal,
-      later: (work) => context.later(work),
-    },
-    async ({ root, recovered, commit }) => {
-      for (const note of recovered) context.log.warn(note);
-      if (root !== record.root) {
-        throw new CamelError(
-          "path_outside_root",
-          `${record.root} leads elsewhere than when the checkpoint was made.`,
-          {
-            next: "Ask the user to remove the link.",
-          },
-        );
-      }
-      const steps = await planRestore(context.home, record, entries);
-      refuseEdited(steps, request.force);
-      const files = steps.filter(({ action }) => action !== "same").map(({ planned }) => planned);
-      if (files.length === 0) return answer(record, steps, undefined, false);
-      const checkpoint = await commit(files, (done, total) => {
-        if (done % 50 === 0) context.progress({ progress: done, total, message: "writing files" });
-      });
-      await removeEmptyFolders(record);
-      return answer(record, steps, checkpoint, false);
-    },
-  );
+  return writeFiles(writeOptions("checkpoint", record.root, context), async ({ root, recovered, commit }) => {
+    for (const note of recovered) context.log.warn(note);
+    if (root !== record.root) {
+      throw new CamelError(
+        "path_outside_root",
+        `${record.root} leads elsewhere than when the checkpoint was made.`,
+        {
+          next: "Ask the user to remove the link.",
+        },
+      );
+    }
+    const steps = await planRestore(context.home, record, entries);
+    refuseEdited(steps, request.force);
+    const files = steps.filter(({ action }) => action !== "same").map(({ planned }) => planned);
+    if (files.length === 0) return answer(record, steps, undefined, false);
+    const checkpoint = await commit(files, (done, total) => {
+      if (done % 50 === 0) context.progress({ progress: done, total, message: "writing files" });
+    });
+    await removeEmptyFolders(record);
+    return answer(record, steps, checkpoint, false);
+  });
 }
 
 /** What a person is asked before a restore. */
