@@ -1,15 +1,13 @@
 /** list, show and restore: what the checkpoint tool does and says. */
 import { resolve } from "node:path";
-import { CamelError } from "../../shared/errors.ts";
 import { displayPath, isInside } from "../../shared/paths.ts";
 import { listRecords, type CheckpointRecord, type RecordEntry } from "../../stores/checkpoints/records.ts";
 import {
   chosenEntries,
   planRestore,
-  removeEmptyFolders,
+  restoreFiles,
   type RestoreStep,
 } from "../../stores/checkpoints/restore.ts";
-import { writeFiles } from "../../stores/checkpoints/write-files.ts";
 import type { ToolContext } from "../context.ts";
 import type { ToolOutput } from "../tool.ts";
 import { writeOptions } from "../write-options.ts";
@@ -101,27 +99,15 @@ export async function restore(request: RestoreRequest, context: ToolContext): Pr
   const entries = chosenEntries(record, request.paths);
   if (request.dryRun)
     return answer(record, await planRestore(context.home, record, entries), undefined, true);
-  return writeFiles(writeOptions("checkpoint", record.root, context), async ({ root, recovered, commit }) => {
-    for (const note of recovered) context.log.warn(note);
-    if (root !== record.root) {
-      throw new CamelError(
-        "path_outside_root",
-        `${record.root} leads elsewhere than when the checkpoint was made.`,
-        {
-          next: "Ask the user to remove the link.",
-        },
-      );
-    }
-    const steps = await planRestore(context.home, record, entries);
-    refuseEdited(steps, request.force);
-    const files = steps.filter(({ action }) => action !== "same").map(({ planned }) => planned);
-    if (files.length === 0) return answer(record, steps, undefined, false);
-    const checkpoint = await commit(files, (done, total) => {
+  const { steps, checkpoint, recovered } = await restoreFiles(record, entries, {
+    ...writeOptions("checkpoint", record.root, context),
+    force: request.force,
+    progress: (done, total) => {
       if (done % 50 === 0) context.progress({ progress: done, total, message: "writing files" });
-    });
-    await removeEmptyFolders(record);
-    return answer(record, steps, checkpoint, false);
+    },
   });
+  for (const note of recovered) context.log.warn(note);
+  return answer(record, steps, checkpoint, false);
 }
 
 /** What a person is asked before a restore. */
@@ -140,19 +126,6 @@ export async function describeRestore(
     `Undo ${record.tool} by ${record.agent} of ${record.createdAt} in ${record.root}:`,
     ...within(names),
   ].join("\n");
-}
-
-function refuseEdited(steps: readonly RestoreStep[], force: boolean): void {
-  const edited = steps.filter(({ isChangedSince }) => isChangedSince).map(({ shown }) => shown);
-  if (edited.length === 0 || force) return;
-  throw new CamelError(
-    "conflict",
-    `Nothing was written. Edited since the checkpoint: ${within(edited).join(", ")}.`,
-    {
-      next: "Look with action show. Then name the other files in paths, or pass force: true if those edits should go; they are kept in a new checkpoint.",
-      details: { edited: edited.slice(0, FILES_AN_ANSWER), written: false },
-    },
-  );
 }
 
 function answer(
