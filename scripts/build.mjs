@@ -3,7 +3,16 @@
  * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
  * nobody ever runs half a build.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
@@ -29,6 +38,9 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    await bundle(out, modules, sandboxBundle());
+    // The worker looks for the engine beside itself.
+    copyFileSync(join(root, "node_modules/quickjs-wasi/quickjs.wasm"), join(out, "chunks/quickjs.wasm"));
     await bundle(out, modules, workerBundle());
     dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
@@ -117,6 +129,14 @@ function libraryBundle(validator) {
       },
     },
     output,
+  };
+}
+
+/** The worker of sandboxed source; plain JavaScript, so that it also runs from src/. */
+function sandboxBundle() {
+  return {
+    input: { ...shared, input: { "js-worker": "src/tools/dynamic/strategies/js-worker.mjs" } },
+    output: { ...output, entryFileNames: "chunks/[name].mjs" },
   };
 }
 

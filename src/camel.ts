@@ -44,7 +44,8 @@ import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
 import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
 import type { ToolContext } from "./tools/context.ts";
-import { toolsOfTier } from "./tools/index.ts";
+import { createDynamicTools } from "./tools/dynamic/registry.ts";
+import { builtinTools, toolsOfTier } from "./tools/index.ts";
 import type { ToolDef, ToolLimits } from "./tools/tool.ts";
 
 /** READ FIRST. Everything is made and wired here; nothing below reaches for a global. */
@@ -97,7 +98,8 @@ export interface Camel {
 /** Agents other than this one have a memory of their own. */
 const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
-const CONFIG_POLL_MS = 2_000;
+/** Short enough that a tool made in one host is in another's list within a second. */
+const POLL_MS = 500;
 /** Late enough to stay out of the way of the host's first questions. */
 const RECOVERY_DELAY_MS = 500;
 
@@ -136,6 +138,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const jobListeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
   const refresh = async (): Promise<void> => {
+    await refreshConfig();
+    await dynamicTools.refresh();
+  };
+  const refreshConfig = async (): Promise<void> => {
     if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
     checkedAt = clock.monotonic();
     const current = await configFingerprint(paths);
@@ -159,7 +165,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       void refresh().finally(() => {
         if (listeners.size > 0) schedulePoll();
       });
-    }, CONFIG_POLL_MS);
+    }, POLL_MS);
   };
 
   const settings = (): LoadedConfig["settings"] => loaded.settings;
@@ -183,6 +189,20 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   const background = new Set<Promise<void>>();
+  const builtin = (): ToolDef[] => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])];
+  const dynamicTools = createDynamicTools({
+    home,
+    env,
+    clock,
+    log,
+    settings,
+    builtin: () => [...builtinTools, ...(options.tools ?? [])],
+    workspace: hints.explicit ?? hints.host ?? cwd,
+    onChange: () => {
+      for (const listener of listeners) listener();
+    },
+  });
+
   const contextFor = (call: Call): ToolContext => {
     // Asked for several times in a call; it is one folder for the whole of it.
     const found: { read?: Promise<string>; write?: Promise<string> } = {};
@@ -220,13 +240,17 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         background.add(settled);
         void settled.finally(() => background.delete(settled));
       },
-      callTool: (name, args) =>
+      dynamicTools,
+      callTool: (name, args, nested = {}) =>
         dispatcher.call({
           ...withoutTimeout(call),
           id: newId("call"),
           name,
           args,
-          caller: { ...call.caller, depth: call.caller.depth + 1 },
+          caller: nested.own === true ? call.caller : { ...call.caller, depth: call.caller.depth + 1 },
+          signal: nested.signal ?? call.signal,
+          approved: nested.approved === true,
+          trial: nested.trial,
         }),
       runner: async (kind = settings().runner.use) => {
         if (kind === "host") return undefined;
@@ -254,7 +278,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   const accessOptions: AccessOptions = {
     config: policyInForce,
-    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home)],
+    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
@@ -313,7 +337,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const dispatcher = createDispatcher({
     config,
     contextFor,
-    tools: () => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])],
+    tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
+    ready: () => dynamicTools.refresh(),
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
@@ -376,6 +401,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       recoveryTimer.cancel();
       await recovery;
       await Promise.all(background);
+      await dynamicTools.close();
       await auditStore.flush();
     },
   };
@@ -392,8 +418,12 @@ function stateFolders(home: string): string[] {
     "cron",
     "hooks",
     "keys",
-    "tokens.json",
+    "tools",
+    "secrets",
+    "quality",
     "locks",
+    "passphrase.salt",
+    "tokens.json",
     "config.yaml",
   ].map((name) => join(home, name).replaceAll("\\", "/"));
 }

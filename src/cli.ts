@@ -25,6 +25,9 @@ Commands
   memory search|get|add|list|reindex|stats
                              the memory for people: search WORDS, get FILE[:FROM-TO], add TEXT, list [GLOB]
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
+  policy command LINE        say whether a command line would need approval
+  secret set|list|remove     values that tools use as secret://NAME; set reads the value from stdin
+  key status|rotate          the key that tools and secrets are sealed with
   approvals list|show|approve|deny|pin
                              decide what waits for a person; needs a terminal
   insights [FOCUS]           how the tools are doing, and which one is missing
@@ -147,6 +150,8 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   checkpoint: async () => (await import("./commands/checkpoint.ts")).checkpoint,
   memory: async () => (await import("./commands/memory.ts")).memory,
   policy: async () => (await import("./commands/policy.ts")).policy,
+  secret: async () => (await import("./commands/secret.ts")).secret,
+  key: async () => (await import("./commands/key.ts")).key,
   insights: async () => (await import("./commands/insights.ts")).insights,
   token: async () => (await import("./commands/token.ts")).token,
   cron: async () => (await import("./commands/cron.ts")).cron,

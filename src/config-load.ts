@@ -96,7 +96,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
   if (workspace.approvals.allowlist.length > 0)
     ignore("approvals.allowlist", "only your own config file may let calls pass without asking.");
-  for (const key of [
+  const usersOwn = [
     "memory",
     "audit",
     "results",
@@ -105,8 +105,12 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     "hooks",
     "cron",
     "runner",
-  ] as const) {
-    if (JSON.stringify(workspace[key]) !== JSON.stringify(defaultConfig[key])) {
+    "shell",
+    "urlAccess",
+    "dynamicTools",
+  ] as const;
+  for (const key of usersOwn) {
+    if (widensOrMoves(workspace, key)) {
       ignore(key, "a workspace file may only hold policy.");
     }
   }
@@ -126,6 +130,16 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   };
 }
 
+/** Deny lists and a switch that turns something off only narrow; every other setting of these keys is the user's. */
+function widensOrMoves(workspace: Config, key: keyof Config): boolean {
+  const narrowing: Partial<Config> = {
+    shell: { ...workspace.shell, deniedCommands: [] },
+    urlAccess: { ...workspace.urlAccess, domainBlocklist: [] },
+    dynamicTools: { ...workspace.dynamicTools, enabled: true },
+  };
+  return JSON.stringify(narrowing[key] ?? workspace[key]) !== JSON.stringify(defaultConfig[key]);
+}
+
 const TIERS = ["core", "extended", "full"] as const;
 
 function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
@@ -135,6 +149,15 @@ function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
     tools: {
       ...settings.tools,
       tier: TIERS[Math.min(...all.map((one) => TIERS.indexOf(one.tools.tier)))] ?? "core",
+    },
+    shell: { ...settings.shell, deniedCommands: all.flatMap((one) => one.shell.deniedCommands) },
+    urlAccess: {
+      ...settings.urlAccess,
+      domainBlocklist: all.flatMap((one) => one.urlAccess.domainBlocklist),
+    },
+    dynamicTools: {
+      ...settings.dynamicTools,
+      enabled: all.every((one) => one.dynamicTools.enabled),
     },
     limits: {
       ...settings.limits,

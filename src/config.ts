@@ -242,6 +242,64 @@ export const configSchema = z.strictObject({
         .describe("An OpenAI-compatible endpoint that finds by meaning too. It is sent the memory's text."),
     })
     .prefault({}),
+  shell: z
+    .strictObject({
+      allowedCommands: z
+        .array(z.string().min(1))
+        .default(["ls", "pwd", "cat", "echo"])
+        .describe(
+          "Programs (`ls`) or commands (`npm test *`) that need no approval. Interpreters, wrappers and programs that can start others ask all the same.",
+        ),
+      deniedCommands: z
+        .array(z.string().min(1))
+        .default([])
+        .describe("Programs or commands that are never run. Wins over allowedCommands."),
+      maxArgs: z.number().int().min(1).default(8).describe("More arguments than this need approval."),
+      maxArgLength: z.number().int().min(1).default(128).describe("Longer arguments need approval."),
+      outputBytes: z
+        .number()
+        .int()
+        .min(256)
+        .max(1_000_000)
+        .default(8_192)
+        .describe("A program that writes more is stopped; its output is cut here."),
+    })
+    .prefault({}),
+  urlAccess: z
+    .strictObject({
+      blockPrivateIp: z
+        .boolean()
+        .default(true)
+        .describe("Refuse private, link-local and reserved addresses."),
+      allowLoopback: z.boolean().default(false).describe("Let tools reach this machine (127.0.0.0/8, ::1)."),
+      enforceDomainAllowlist: z.boolean().default(false).describe("Only hosts in domainAllowlist."),
+      domainAllowlist: z
+        .array(z.string().min(1))
+        .default([])
+        .describe("Host names; `*.example.com` covers the names below. Not empty: only these."),
+      domainBlocklist: z.array(z.string().min(1)).default([]).describe("Host names that are never reached."),
+      ports: z
+        .array(z.number().int().min(1).max(65_535))
+        .default([])
+        .describe("Ports that may be reached. Empty: every port."),
+      maxResponseBytes: z.number().int().min(1_024).max(10_000_000).default(1_000_000),
+      timeoutSeconds: seconds.default(30),
+    })
+    .prefault({}),
+  dynamicTools: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe("Let agents make tools, and use the ones they made."),
+      maxTools: z.number().int().min(1).max(10_000).default(1_000),
+      evolve: z
+        .enum(["off", "offer", "auto"])
+        .default("offer")
+        .describe("offer: say how a failing tool could be repaired. auto: let the runner repair it."),
+      keychain: z
+        .boolean()
+        .default(true)
+        .describe("Keep the key of the tool store in the system's keychain where there is one."),
+    })
+    .prefault({}),
   audit: z
     .strictObject({
       enabled: z.boolean().default(true),

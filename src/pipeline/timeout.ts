@@ -6,16 +6,25 @@ import type { Middleware, ResolvedCall } from "./call.ts";
 export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): number }): Middleware {
   return async function timeout(call, next) {
     const seconds = options.seconds(call);
-    const controller = new AbortController();
+    // Made when the tool asks for it: a quick tool never does, and making one takes longer than all else here.
+    let controller: AbortController | undefined;
+    let failure: CamelError | undefined;
     const cancelled = (): CamelError =>
       new CamelError("cancelled", `${call.name} was cancelled by the caller.`);
     if (call.signal.aborted) throw cancelled();
-    const context = { ...call.context, signal: controller.signal };
-    call.context = context;
+    call.context = {
+      ...call.context,
+      get signal() {
+        controller ??= new AbortController();
+        if (failure !== undefined) controller.abort(failure);
+        return controller.signal;
+      },
+    };
     let stop = (): void => {};
     const ended = new Promise<never>((_, reject) => {
       const end = (error: CamelError): void => {
-        controller.abort(error);
+        failure = error;
+        controller?.abort(error);
         reject(error);
       };
       const timer = options.clock.setTimeout(() => {

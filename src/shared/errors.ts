@@ -29,6 +29,7 @@ export const ERROR_CODES = {
   busy: { retryable: true },
   timeout: { retryable: true },
   cancelled: { retryable: true },
+  damaged: { retryable: false },
   unauthorized: { retryable: false },
   unavailable: { retryable: true },
   io_error: { retryable: true },
@@ -48,7 +49,7 @@ export const ERROR_MEANINGS: Partial<Record<ErrorCode, string>> = {
   approval_denied: "A person said no. Their note is in the message.",
   blocked_by_hook: "A script of the user's stopped the call. Its reason is in the message.",
   rate_limited: "Too many calls of this tool in a short time. Wait, then retry.",
-  limit_reached: "The tool may not be called again in this session.",
+  limit_reached: "A limit on calls, tools, depth or evolution is reached.",
   circuit_open: "The tool failed several times in a row and is left alone for a while.",
   path_outside_root: "The path leads out of the workspace or the memory folder, directly or through a link.",
   path_forbidden: "The path is protected: by policy, by the operating system, or because of what it is.",
@@ -62,6 +63,8 @@ export const ERROR_MEANINGS: Partial<Record<ErrorCode, string>> = {
   patch_no_match: "A hunk's old lines are not in the file. The message shows the nearest place.",
   patch_ambiguous: "A hunk fits in several places. Give more context lines.",
   tool_failed: "The tool ran and failed. The message is its own.",
+  damaged:
+    "A stored tool, secret or key can't be opened: it was changed, cut off or sealed with another key.",
   workspace_unsafe:
     "The workspace would be the file system's root or the home folder. Name one with --workspace.",
   busy: "Another process holds the lock, or too many calls run at once.",

@@ -1,4 +1,5 @@
 import { getToolResponse } from "./get-tool-response.ts";
+import { toolCreate } from "./dynamic/tool.ts";
 import { cron } from "./cron/cron.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
 import { checkpoint } from "./checkpoint/tool.ts";
@@ -18,6 +19,7 @@ export const builtinTools: readonly ToolDef[] = [
   cron,
   getToolResponse,
   checkpoint,
+  toolCreate,
   manageTodoList,
   insightsReport,
 ];

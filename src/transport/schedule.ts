@@ -110,7 +110,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   const learn = async (job: Job): Promise<void> => {
     try {
-      put(job, (await store.runs.chain(job)).newest);
+      const { newest, unfinished } = await store.runs.chain(job);
+      for (const seq of unfinished) await store.runs.reactivate(job, seq);
+      if (unfinished.length > 0) unsettled++;
+      put(job, newest);
     } catch (error) {
       log.warn(`cron: ${job.id}: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -135,6 +138,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         else return;
         kick();
       });
+      // What changed before there was a watch was not seen.
+      seen = undefined;
       watcher.on("error", () => {
         watcher?.close();
         watcher = undefined;

@@ -72,7 +72,7 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
     await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
     const stamps = await compare(files, journal);
     if (options.signal?.aborted === true) throw new CamelError("cancelled", "The call was cancelled.");
-    await swap(files, journal, options);
+    await swap(files, journal, stamps, options);
     await checkBackups(journal, stamps);
     await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
     await disk.rename(paths.open, paths.done);
@@ -165,40 +165,57 @@ async function compare(files: readonly PlannedFile[], journal: Journal): Promise
   await eachLimited(files, async (file, i) => {
     const folder = dirname(file.path);
     if ((await realpath(folder)) !== folder) throw changed(file.path);
-    if (file.before === undefined) {
-      stamps[i] = "";
-      return;
-    }
     const entry = journal.entries[i];
-    if (entry === undefined) return;
-    stamps[i] = await stampOf(entry.backup);
+    if (file.before === undefined || entry === undefined) return;
+    stamps[i] = await stampOf(entry.path);
     if (!(await readFile(entry.path)).equals(file.before.bytes)) throw changed(file.path);
   });
   return stamps;
 }
 
 async function stampOf(path: string): Promise<string> {
-  const { size, mtimeNs } = await lstat(path, { bigint: true });
-  return `${size}:${mtimeNs}`;
+  const { dev, ino, size, mtimeNs } = await lstat(path, { bigint: true });
+  return `${dev}:${ino}:${size}:${mtimeNs}`;
 }
 
-/** The backup is the same file as the old one, so a write that slipped in before the rename shows here. */
+/** The last look before a name changes hands: an editor may have put another file there since. */
+async function stillTheSame(path: string, stamp: string | undefined): Promise<void> {
+  const now = await stampOf(path).catch(() => "");
+  if (stamp !== undefined && now !== stamp) throw changed(path);
+}
+
+/** A backup that is a link is the old file itself, so a write that slipped in before the rename shows here. */
 async function checkBackups(journal: Journal, stamps: readonly string[]): Promise<void> {
+  const inode = (stamp: string): string => stamp.split(":").slice(0, 2).join(":");
   await eachLimited(journal.entries, async (entry, i) => {
-    if (entry.before !== undefined && (await stampOf(entry.backup)) !== stamps[i]) throw changed(entry.path);
+    const before = stamps[i];
+    if (before === undefined) return;
+    const now = await stampOf(entry.backup);
+    if (inode(now) === inode(before) && now !== before) throw changed(entry.path);
   });
 }
 
-async function swap(files: readonly PlannedFile[], journal: Journal, { disk }: CommitOptions): Promise<void> {
+async function swap(
+  files: readonly PlannedFile[],
+  journal: Journal,
+  stamps: readonly string[],
+  { disk }: CommitOptions,
+): Promise<void> {
   // Removals first: a name may be freed for a folder or, on a system that ignores case, for a new spelling.
   await eachLimited(journal.entries, async (entry, i) => {
-    if (files[i]?.after === undefined) await disk.unlink(entry.path);
+    if (files[i]?.after !== undefined) return;
+    await stillTheSame(entry.path, stamps[i]);
+    await disk.unlink(entry.path);
   });
   await eachLimited(journal.entries, async (entry, i) => {
     const file = files[i];
     if (file?.after === undefined) return;
-    if (file.before === undefined) await giveName(entry, disk);
-    else await disk.rename(entry.staged, entry.path);
+    if (file.before === undefined) {
+      await giveName(entry, disk);
+      return;
+    }
+    await stillTheSame(entry.path, stamps[i]);
+    await disk.rename(entry.staged, entry.path);
   });
 }
 

@@ -100,16 +100,22 @@ export async function undo(journal: Journal, paths: JournalPaths, disk: Disk): P
 async function undoEntry(entry: JournalEntry, disk: Disk): Promise<string | undefined> {
   let note: string | undefined;
   const current = await identity(entry.path);
-  const backup = entry.before === undefined ? undefined : await identity(entry.backup);
+  const staged = entry.after === undefined ? undefined : await identity(entry.staged);
+  // The new content still waits under its own name, so what stands at the path is not ours.
+  const notSwapped = staged !== undefined && staged.inode !== current?.inode;
   if (entry.before === undefined) {
-    if (current !== undefined && current.sha256 === entry.after?.sha256) await disk.unlink(entry.path);
-    else if (current !== undefined) note = `${entry.path} was edited meanwhile and left alone`;
-  } else if (backup !== undefined) {
-    const untouched = current !== undefined && current.inode === backup.inode;
-    if (untouched || current?.sha256 === entry.before.sha256) await disk.unlink(entry.backup);
-    else if (current === undefined || current.sha256 === entry.after?.sha256) {
-      await disk.rename(entry.backup, entry.path);
-    } else note = `${entry.path} was edited meanwhile and left alone; its old content is in ${entry.backup}`;
+    if (!notSwapped && current?.sha256 === entry.after?.sha256) await removeIfThere(entry.path, disk);
+    else if (!notSwapped && current !== undefined) note = `${entry.path} was edited meanwhile and left alone`;
+  } else {
+    const backup = await identity(entry.backup);
+    if (backup !== undefined) {
+      const isOld = current?.inode === backup.inode || current?.sha256 === entry.before.sha256;
+      if (current !== undefined && (notSwapped || isOld)) await disk.unlink(entry.backup);
+      else if (current === undefined || current.sha256 === entry.after?.sha256) {
+        await disk.rename(entry.backup, entry.path);
+      } else
+        note = `${entry.path} was edited meanwhile and left alone; its old content is in ${entry.backup}`;
+    }
   }
   await removeIfThere(entry.staged, disk);
   return note;

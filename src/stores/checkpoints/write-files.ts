@@ -108,10 +108,9 @@ export async function recoverWrites(
   home: string,
   clock: Clock = systemClock,
   disk: Disk = createDisk(),
+  timeoutMs = LOCK_WAIT_MS,
 ): Promise<string[]> {
-  return withLock(lockFile(home), { clock, timeoutMs: LOCK_WAIT_MS, purpose: "writing files" }, () =>
-    recover(home, disk),
-  );
+  return withLock(lockFile(home), { clock, timeoutMs, purpose: "writing files" }, () => recover(home, disk));
 }
 
 function lockFile(home: string): string {

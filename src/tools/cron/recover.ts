@@ -15,7 +15,7 @@ export interface RecoverContext extends FireContext {
 
 /** A living process has this long to start what it claimed; then anybody may, as only one start can succeed. */
 const SLOW_START_MS = 20_000;
-const RETRY_MS = 10_000;
+const RETRY_MS = 4_000;
 const MOST_ATTEMPTS = 3;
 
 /**

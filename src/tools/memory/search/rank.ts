@@ -3,7 +3,7 @@ import type { Query, QueryTerm } from "./query.ts";
 import { POSTING_LABEL } from "./posting-lists.ts";
 import { readPostings, type Segment } from "./segment.ts";
 import type { TermHash } from "./term-hash.ts";
-import { UNIT_NAME } from "./units.ts";
+import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
 
 /** Few, and each does something one can name; see docs/memory.md. */
 export interface RankTuning {
@@ -31,9 +31,9 @@ export interface RankTuning {
 
 export const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
-  b: 0,
+  b: 0.1,
   spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
-  back: 0.6,
+  back: 0.8,
   spreadLimit: 0.1,
   label: 2.5,
   heading: 0.3,
@@ -109,12 +109,10 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
   const best: Candidate[] = [];
   corpus.segments.forEach((segment, number) => {
     const touched = new Uint8Array(segment.files.length);
-    const score = scoreSegment(segment, query, weights, average, tuning, touched);
+    const excluded = excludedUnits(segment, query);
+    const score = scoreSegment(segment, query, weights, average, tuning, touched, excluded);
     scores.push(score);
-    for (const excluded of query.excluded) {
-      const id = segment.terms.get(excluded.low, excluded.high);
-      if (id >= 0) for (const unit of readPostings(segment, id).units) score[unit] = EXCLUDED;
-    }
+    for (const unit of excluded) score[unit] = EXCLUDED;
     const dated = query.dates.length > 0;
     let floor = 0;
     for (let file = 0; file < segment.files.length; file += 1) {
@@ -183,6 +181,7 @@ function scoreSegment(
   average: number,
   tuning: RankTuning,
   touched: Uint8Array,
+  excluded: ReadonlySet<number>,
 ): Float32Array {
   const total = new Float32Array(segment.unitStart.length);
   const own = scratchOf(segment);
@@ -191,9 +190,18 @@ function scoreSegment(
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, weights[at] ?? NO_WEIGHT, average, tuning, own, total, touched);
+    addTerm(segment, hits, weights[at] ?? NO_WEIGHT, average, tuning, own, total, touched, excluded);
   });
   return total;
+}
+
+function excludedUnits(segment: Segment, query: Query): Set<number> {
+  const units = new Set<number>();
+  for (const { low, high } of query.excluded) {
+    const id = segment.terms.get(low, high);
+    if (id >= 0) for (const unit of readPostings(segment, id).units) units.add(unit);
+  }
+  return units;
 }
 
 /** All zero between two terms: as long as the segment, so it is made once. */
@@ -215,6 +223,7 @@ function addTerm(
   own: Float32Array,
   total: Float32Array,
   touched: Uint8Array,
+  excluded: ReadonlySet<number>,
 ): void {
   const give = (unit: number, value: number): void => {
     const had = own[unit] ?? 0;
@@ -226,6 +235,8 @@ function addTerm(
     let file = 0;
     for (let at = 0; at < units.length; at += 1) {
       const unit = units[at] ?? 0;
+      // What must not be shown doesn't recommend its neighbours either.
+      if (excluded.size > 0 && excluded.has(unit)) continue;
       while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
       touched[file] = 1;
       const mark = marks[at] ?? 1;
@@ -234,14 +245,20 @@ function addTerm(
       const saturated =
         (times * (tuning.k1 + 1)) / (times + tuning.k1 * (1 - tuning.b + (tuning.b * length) / average));
       const isLabel = (mark & POSTING_LABEL) !== 0;
-      const plain = weight * saturated * scale * (segment.unitKind[unit] === UNIT_NAME ? tuning.heading : 1);
+      const kind = segment.unitKind[unit];
+      const plain = weight * saturated * scale * (kind === UNIT_NAME ? tuning.heading : 1);
       give(unit, isLabel ? plain * tuning.label : plain);
+      // A heading begins another subject: no text spreads past it, only the file's name and the headings above.
       const from = segment.fileUnits[file] ?? 0;
       const to = segment.fileUnits[file + 1] ?? 0;
-      for (let distance = 1; distance <= reach; distance += 1) {
-        const part = plain * (tuning.spread[distance - 1] ?? 0);
-        if (unit - distance >= from) give(unit - distance, part * tuning.back);
-        if (unit + distance < to) give(unit + distance, part);
+      let back = kind === UNIT_HEADING ? 0 : reach;
+      for (let distance = 1; distance <= back && unit - distance >= from; distance += 1) {
+        give(unit - distance, plain * (tuning.spread[distance - 1] ?? 0) * tuning.back);
+        if (segment.unitKind[unit - distance] === UNIT_HEADING) back = 0;
+      }
+      for (let distance = 1; distance <= reach && unit + distance < to; distance += 1) {
+        if (segment.unitKind[unit + distance] === UNIT_HEADING && kind === UNIT_TEXT) break;
+        give(unit + distance, plain * (tuning.spread[distance - 1] ?? 0));
       }
     }
   }
