@@ -41,8 +41,8 @@ import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
+import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
-import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { createDynamicTools } from "./tools/dynamic/registry.ts";
 import { builtinTools, toolsOfTier } from "./tools/index.ts";
@@ -189,6 +189,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     flush: () => fileAudit.flush(),
   };
 
+  const background = new Set<Promise<void>>();
   let clientTools: { from: unknown; tools: ToolDef[] } = { from: undefined, tools: [] };
   const loadClientTools = async (): Promise<void> => {
     const { clientTools: definitions } = settings();
@@ -252,6 +253,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       mayRead: (path, tools = []) =>
         mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
+      later: (work) => {
+        const settled = work.catch((error: unknown) => log.warn(`after ${call.name}: ${String(error)}`));
+        background.add(settled);
+        void settled.finally(() => background.delete(settled));
+      },
       dynamicTools,
       callTool: (name, args, nested = {}) =>
         dispatcher.call({
@@ -377,7 +383,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   let recovery = Promise.resolve();
   const recoveryTimer = clock.setTimeout(() => {
-    recovery = finishInterruptedPatches(home, log);
+    recovery = finishInterruptedWrites(home, log);
   }, RECOVERY_DELAY_MS);
 
   return {
@@ -412,6 +418,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       listeners.clear();
       recoveryTimer.cancel();
       await recovery;
+      await Promise.all(background);
       await dynamicTools.close();
       await auditStore.flush();
     },

@@ -100,6 +100,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     "memory",
     "audit",
     "results",
+    "checkpoints",
     "http",
     "hooks",
     "clientTools",

@@ -57,6 +57,8 @@ export interface ToolContext {
   /** The settings in force; a changed config counts at the next call. */
   settings(): Config;
   progress(update: Progress): void;
+  /** Work that goes on after the answer. It must not throw; closing waits for it. */
+  later(work: Promise<void>): void;
   /** Calls another tool through the dispatcher and the whole pipeline, one level deeper, with the caller's rights. */
   callTool(name: string, args: unknown, options?: NestedOptions): Promise<NestedResult>;
   /** A person, or a rule the user wrote, let this very call pass. */
