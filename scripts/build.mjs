@@ -3,11 +3,21 @@
  * types, third-party notices and SBOM. It builds into a folder of its own and swaps it in at the end, so that
  * nobody ever runs half a build.
  */
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
+import { finishedDefaults } from "./build-defaults.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
 import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
@@ -28,6 +38,9 @@ export async function buildAll() {
     const validator = await bundle(out, modules, validatorBundle());
     await bundle(out, modules, cliBundle(validator));
     await bundle(out, modules, libraryBundle(validator));
+    await bundle(out, modules, sandboxBundle());
+    // The worker looks for the engine beside itself.
+    copyFileSync(join(root, "node_modules/quickjs-wasi/quickjs.wasm"), join(out, "chunks/quickjs.wasm"));
     await bundle(out, modules, workerBundle());
     dropForeignSources(out);
     chmodSync(join(out, "cli.js"), 0o755);
@@ -70,19 +83,27 @@ const output = {
   entryFileNames: "[name].js",
   // Stack traces in bug reports name our own functions.
   keepNames: true,
+  // Whitespace is read at every start too; names stay, for the same bug reports.
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  // One character outside Latin-1 makes V8 keep the whole file at two bytes a character, and it reads comments too.
+  charset: "ascii",
+  comments: false,
 };
 
 /**
  * One file holds all that is needed before the first answer; only what is imported dynamically lies in chunks/.
- * zod is bundled too: outside, its hundred files took a third of the whole start. Not minified, as that gained
- * nothing and stack traces suffer. No compile cache: it needs a second file in front of this one, gained nothing
+ * zod is bundled too: outside, its hundred files took a third of the whole start. No compile cache: it needs a second file in front of this one, gained nothing
  * beyond noise on Node 24, doesn't exist on Node 20, and would trust a folder in the shared temporary directory.
  */
 function cliBundle(validator) {
   const entry = "src/cli.ts";
   const hasShebang = readFileSync(join(root, entry), "utf8").startsWith("#!");
   return {
-    input: { ...shared, input: { cli: entry }, plugins: [lazyValidator(validator), refuseTopLevelAwait()] },
+    input: {
+      ...shared,
+      input: { cli: entry },
+      plugins: [lazyValidator(validator), finishedDefaults(), refuseTopLevelAwait()],
+    },
     output: {
       ...output,
       banner: (chunk) => (chunk.isEntry && !hasShebang ? "#!/usr/bin/env node" : ""),
@@ -102,8 +123,20 @@ function libraryBundle(validator) {
       input: { index: "src/index.ts", client: "src/client/index.ts" },
       external: [/^zod($|\/)/],
       plugins: [lazyValidator(validator)],
+      onLog(level, log, handler) {
+        // Lazy imports are for the CLI's start; what the library offers by name it loads anyway.
+        if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") shared.onLog(level, log, handler);
+      },
     },
     output,
+  };
+}
+
+/** The worker of sandboxed source; plain JavaScript, so that it also runs from src/. */
+function sandboxBundle() {
+  return {
+    input: { ...shared, input: { "js-worker": "src/tools/dynamic/strategies/js-worker.mjs" } },
+    output: { ...output, entryFileNames: "chunks/[name].mjs" },
   };
 }
 

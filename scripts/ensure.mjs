@@ -26,7 +26,7 @@ function readJson(path) {
   return JSON.parse(readFileSync(path, "utf8"));
 }
 
-/** True when npm's own record of what it installed agrees with the lock, package by package. */
+/** True when npm's own record of what it installed agrees with the lock, package by package, and they are there. */
 function installed() {
   const record = join(root, "node_modules", ".package-lock.json");
   if (!existsSync(record)) return false;
@@ -37,6 +37,7 @@ function installed() {
     const found = present[path];
     // Optional packages for other platforms are in the lock and never in the record.
     if (found === undefined ? !entry.optional : found.version !== entry.version) return false;
+    if (found !== undefined && !existsSync(join(root, path, "package.json"))) return false;
   }
   return true;
 }

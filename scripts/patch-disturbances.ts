@@ -172,7 +172,7 @@ export const DISTURBANCES: Record<string, (commit: Commit) => Trial | undefined>
     if (!updates(commit).every((file) => whole(file.before) && whole(file.after))) return undefined;
     // Where no old line of a hunk is indented, its added lines are right as they are.
     const shows = ({ lines }: CommitHunk): boolean =>
-      lines.some((line) => /^[ -] +\S/.test(line)) || !lines.some((line) => /^\+ /.test(line));
+      lines.some((line) => /^[ -] +\S/.test(line)) || !lines.some((line) => line.startsWith("+ "));
     if (!hunksOf(commit).every(shows)) return undefined;
     return mapFiles(commit, (text) => joined(linesOf(text).map(tabbed)));
   },

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { defaultConfig } from "./config.ts";
+import { defaultConfig } from "./config-defaults.ts";
 import {
   configFingerprint,
   configPaths,
@@ -41,10 +41,11 @@ import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
+import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
-import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
-import { toolsOfTier } from "./tools/index.ts";
+import { createDynamicTools } from "./tools/dynamic/registry.ts";
+import { builtinTools, toolsOfTier } from "./tools/index.ts";
 import type { ToolDef, ToolLimits } from "./tools/tool.ts";
 
 /** READ FIRST. Everything is made and wired here; nothing below reaches for a global. */
@@ -88,6 +89,8 @@ export interface Camel {
   onJobsChanged(listener: () => void): () => void;
   /** The user's scripts around prompts; the runners call them. */
   promptHooks: PromptHooks;
+  /** The value of `secret://name`, for the key of a runner's endpoint. */
+  secret(name: string): Promise<string>;
   /** Start claimed runs in processes of their own. */
   supervisors: Supervisors;
   /** Flushes what is pending. */
@@ -97,7 +100,8 @@ export interface Camel {
 /** Agents other than this one have a memory of their own. */
 const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
-const CONFIG_POLL_MS = 2_000;
+/** Short enough that a tool made in one host is in another's list within a second. */
+const POLL_MS = 500;
 /** Late enough to stay out of the way of the host's first questions. */
 const RECOVERY_DELAY_MS = 500;
 
@@ -136,6 +140,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const jobListeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
   const refresh = async (): Promise<void> => {
+    await refreshConfig();
+    await dynamicTools.refresh();
+  };
+  const refreshConfig = async (): Promise<void> => {
     if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
     checkedAt = clock.monotonic();
     const current = await configFingerprint(paths);
@@ -144,6 +152,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     try {
       loaded = await loadConfig(paths);
       broken = undefined;
+      await loadClientTools();
       for (const warning of loaded.warnings) log.warn(warning);
       log.info("config reloaded");
       for (const listener of listeners) listener();
@@ -159,7 +168,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       void refresh().finally(() => {
         if (listeners.size > 0) schedulePoll();
       });
-    }, CONFIG_POLL_MS);
+    }, POLL_MS);
   };
 
   const settings = (): LoadedConfig["settings"] => loaded.settings;
@@ -183,9 +192,43 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   const supervisors = createSupervisors({ home, configFile, clock, log });
+  const background = new Set<Promise<void>>();
+  let clientTools: { from: unknown; tools: ToolDef[] } = { from: undefined, tools: [] };
+  const loadClientTools = async (): Promise<void> => {
+    const { clientTools: definitions } = settings();
+    if (clientTools.from === definitions) return;
+    clientTools = { from: definitions, tools: [] };
+    if (definitions.length === 0) return;
+    const { createClientTools } = await import("./tools/client-tools/client-tools.ts");
+    const taken = new Set([...builtinTools, ...(options.tools ?? [])].map((tool) => tool.name));
+    const made = createClientTools(definitions, taken, env);
+    for (const warning of made.warnings) log.warn(warning);
+    clientTools.tools = made.tools;
+  };
+  await loadClientTools();
+  const builtin = (): ToolDef[] => [
+    ...toolsOfTier(settings().tools.tier),
+    ...(options.tools ?? []),
+    ...clientTools.tools,
+  ];
+  const dynamicTools = createDynamicTools({
+    home,
+    env,
+    clock,
+    log,
+    settings,
+    builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
+    workspace: hints.explicit ?? hints.host ?? cwd,
+    onChange: () => {
+      for (const listener of listeners) listener();
+    },
+  });
+
   const contextFor = (call: Call): ToolContext => {
+    // Asked for several times in a call; it is one folder for the whole of it.
+    const found: { read?: Promise<string>; write?: Promise<string> } = {};
     const workspace: ToolContext["workspace"] = (wanted) =>
-      resolveWorkspace(hints, call.roots ?? noRoots, wanted);
+      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted));
     return {
       caller: call.caller,
       callId: call.id,
@@ -203,6 +246,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         if (!isAgentId(agentId)) throw new CamelError("unauthorized", `"${agentId}" is not an agent id.`);
         return join(base ?? home, "agents", agentId);
       },
+      env: (name) => env[name],
       sharedMemory: () =>
         settings()
           .memory.shared.filter(({ agents }) =>
@@ -212,13 +256,22 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       mayRead: (path, tools = []) =>
         mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
-      callTool: (name, args) =>
+      later: (work) => {
+        const settled = work.catch((error: unknown) => log.warn(`after ${call.name}: ${String(error)}`));
+        background.add(settled);
+        void settled.finally(() => background.delete(settled));
+      },
+      dynamicTools,
+      callTool: (name, args, nested = {}) =>
         dispatcher.call({
           ...withoutTimeout(call),
           id: newId("call"),
           name,
           args,
-          caller: { ...call.caller, depth: call.caller.depth + 1 },
+          caller: nested.own === true ? call.caller : { ...call.caller, depth: call.caller.depth + 1 },
+          signal: nested.signal ?? call.signal,
+          approved: nested.approved === true,
+          trial: nested.trial,
         }),
       runner: async (kind = settings().runner.use) => {
         if (kind === "host") return undefined;
@@ -228,6 +281,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
           env,
           clock,
           hooks: promptHooks,
+          secret,
           tools: () => {
             const caller = { ...call.caller, depth: call.caller.depth + 1 };
             return dispatcher.list(caller).map(functionOf);
@@ -246,7 +300,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   const accessOptions: AccessOptions = {
     config: policyInForce,
-    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home)],
+    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
@@ -262,6 +316,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     clock,
     log,
   });
+  const secret = async (name: string): Promise<string> => {
+    const { createSecrets } = await import("./stores/secrets.ts");
+    return createSecrets({ home, env, keychain: settings().dynamicTools.keychain, clock }).get(name);
+  };
   let openInbox: Promise<Inbox> | undefined;
   const inbox = (): Promise<Inbox> =>
     (openInbox ??= import("./stores/inbox.ts").then(({ createFileInbox }) =>
@@ -305,7 +363,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const dispatcher = createDispatcher({
     config,
     contextFor,
-    tools: () => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])],
+    tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
+    ready: () => dynamicTools.refresh(),
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
@@ -332,7 +391,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   let recovery = Promise.resolve();
   const recoveryTimer = clock.setTimeout(() => {
-    recovery = finishInterruptedPatches(home, log);
+    recovery = finishInterruptedWrites(home, log);
   }, RECOVERY_DELAY_MS);
 
   return {
@@ -348,6 +407,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
     approvals,
     promptHooks,
+    secret,
     on: (type, listener) => events.on(type, listener),
     onToolsChanged(listener) {
       listeners.add(listener);
@@ -368,6 +428,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       listeners.clear();
       recoveryTimer.cancel();
       await recovery;
+      await Promise.all(background);
+      await dynamicTools.close();
       await auditStore.flush();
     },
   };
@@ -384,8 +446,12 @@ function stateFolders(home: string): string[] {
     "cron",
     "hooks",
     "keys",
-    "tokens.json",
+    "tools",
+    "secrets",
+    "quality",
     "locks",
+    "passphrase.salt",
+    "tokens.json",
     "config.yaml",
   ].map((name) => join(home, name).replaceAll("\\", "/"));
 }

@@ -16,12 +16,21 @@ Usage: camel-mcp [command] [flags]
 Commands
   (none)                     serve one host on stdin and stdout; this is what mcp.json starts
   serve                      serve many hosts over HTTP: /mcp, /sse, /healthz
+  connect URL                serve a host on stdin and stdout with a server elsewhere
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|info|schema     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
+  checkpoint list|show|restore
+                             undo what a tool changed
+  memory search|get|add|list|reindex|stats
+                             the memory for people: search WORDS, get FILE[:FROM-TO], add TEXT, list [GLOB]
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
+  policy command LINE        say whether a command line would need approval
+  secret set|list|remove     values that tools use as secret://NAME; set reads the value from stdin
+  key status|rotate          the key that tools and secrets are sealed with
   approvals list|show|approve|deny|pin
                              decide what waits for a person; needs a terminal
+  insights [FOCUS]           how the tools are doing, and which one is missing
   token create|list|revoke   bearer tokens for \`serve\`
   cron list|add|run|...      scheduled jobs; cron tick fires what is due, cron install lets the system do it
   install HOST, uninstall    register in Claude Code, VS Code, Codex, ...; --list shows them
@@ -56,6 +65,7 @@ const FLAGS = {
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
+  force: { type: "boolean" },
   name: { type: "string" },
   url: { type: "string" },
   "token-env": { type: "string" },
@@ -64,6 +74,11 @@ const FLAGS = {
   list: { type: "boolean" },
   "with-schema": { type: "boolean" },
   openai: { type: "boolean" },
+  max: { type: "string" },
+  file: { type: "string" },
+  since: { type: "string" },
+  until: { type: "string" },
+  heading: { type: "string" },
   id: { type: "string" },
   schedule: { type: "string" },
   prompt: { type: "string" },
@@ -89,6 +104,7 @@ export interface Flags {
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
+  force?: boolean;
   name?: string;
   url?: string;
   "token-env"?: string;
@@ -97,6 +113,11 @@ export interface Flags {
   list?: boolean;
   "with-schema"?: boolean;
   openai?: boolean;
+  max?: string;
+  file?: string;
+  since?: string;
+  until?: string;
+  heading?: string;
   id?: string;
   schedule?: string;
   prompt?: string;
@@ -121,11 +142,17 @@ type Command = (context: CommandContext) => Promise<number>;
 // Lazy: the host's start-up path must not pay for HTTP, the client or the demo.
 const COMMANDS: Record<string, () => Promise<Command>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
+  connect: async () => (await import("./commands/connect.ts")).connect,
   approvals: async () => (await import("./commands/approvals.ts")).approvals,
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
+  checkpoint: async () => (await import("./commands/checkpoint.ts")).checkpoint,
+  memory: async () => (await import("./commands/memory.ts")).memory,
   policy: async () => (await import("./commands/policy.ts")).policy,
+  secret: async () => (await import("./commands/secret.ts")).secret,
+  key: async () => (await import("./commands/key.ts")).key,
+  insights: async () => (await import("./commands/insights.ts")).insights,
   token: async () => (await import("./commands/token.ts")).token,
   cron: async () => (await import("./commands/cron.ts")).cron,
   install: async () => (await import("./commands/install/install.ts")).install,
@@ -169,7 +196,19 @@ async function main(argv: readonly string[]): Promise<number> {
 async function helpFor(command: string | undefined): Promise<string> {
   if (command === undefined) return HELP;
   const { HELP_PAGES } = await import("./commands/help.ts");
-  return HELP_PAGES[command] ?? HELP;
+  return HELP_PAGES[command] ?? linesAbout(command) ?? HELP;
+}
+
+/** What the list of commands says about one, for those without a page. */
+function linesAbout(command: string): string | undefined {
+  const lines = HELP.split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`  ${command} `));
+  if (start === -1) return undefined;
+  const more = lines.slice(start + 1).findIndex((line) => !line.startsWith("     "));
+  return `camel-mcp ${lines
+    .slice(start, start + 1 + more)
+    .join("\n")
+    .trim()}\n\nFlags on every command: camel-mcp --help\n`;
 }
 
 function parse(argv: readonly string[]) {

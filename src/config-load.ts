@@ -2,7 +2,8 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Document, LineCounter } from "yaml";
 import type { z } from "zod";
-import { configSchema, defaultConfig, type Config, type Rule } from "./config.ts";
+import { defaultConfig } from "./config-defaults.ts";
+import type { Config, Rule } from "./config.ts";
 import { CamelError } from "./shared/errors.ts";
 import { closest } from "./shared/glob.ts";
 
@@ -95,8 +96,22 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
   if (workspace.approvals.allowlist.length > 0)
     ignore("approvals.allowlist", "only your own config file may let calls pass without asking.");
-  for (const key of ["memory", "audit", "results", "http", "hooks", "cron", "runner"] as const) {
-    if (JSON.stringify(workspace[key]) !== JSON.stringify(defaultConfig[key])) {
+  const usersOwn = [
+    "memory",
+    "audit",
+    "results",
+    "checkpoints",
+    "http",
+    "hooks",
+    "clientTools",
+    "cron",
+    "runner",
+    "shell",
+    "urlAccess",
+    "dynamicTools",
+  ] as const;
+  for (const key of usersOwn) {
+    if (widensOrMoves(workspace, key)) {
       ignore(key, "a workspace file may only hold policy.");
     }
   }
@@ -116,6 +131,16 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   };
 }
 
+/** Deny lists and a switch that turns something off only narrow; every other setting of these keys is the user's. */
+function widensOrMoves(workspace: Config, key: keyof Config): boolean {
+  const narrowing: Partial<Config> = {
+    shell: { ...workspace.shell, deniedCommands: [] },
+    urlAccess: { ...workspace.urlAccess, domainBlocklist: [] },
+    dynamicTools: { ...workspace.dynamicTools, enabled: true },
+  };
+  return JSON.stringify(narrowing[key] ?? workspace[key]) !== JSON.stringify(defaultConfig[key]);
+}
+
 const TIERS = ["core", "extended", "full"] as const;
 
 function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
@@ -125,6 +150,15 @@ function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
     tools: {
       ...settings.tools,
       tier: TIERS[Math.min(...all.map((one) => TIERS.indexOf(one.tools.tier)))] ?? "core",
+    },
+    shell: { ...settings.shell, deniedCommands: all.flatMap((one) => one.shell.deniedCommands) },
+    urlAccess: {
+      ...settings.urlAccess,
+      domainBlocklist: all.flatMap((one) => one.urlAccess.domainBlocklist),
+    },
+    dynamicTools: {
+      ...settings.dynamicTools,
+      enabled: all.every((one) => one.dynamicTools.enabled),
     },
     limits: {
       ...settings.limits,
@@ -166,8 +200,9 @@ export async function parseConfig(text: string, path: string): Promise<Config> {
       details: { file: path, line: at.line, column: at.col },
     });
   }
+  const { configSchema } = await import("./config.ts");
   const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 50 }) ?? {});
-  if (!parsed.success) throw configError(parsed.error, document, lines, path);
+  if (!parsed.success) throw configError(parsed.error, configSchema, document, lines, path);
   const { exampleMatches } = await import("./pipeline/rules.ts");
   checkRuleExamples(parsed.data, exampleMatches, (key) => positionOf(key, document, lines), path);
   return parsed.data;
@@ -183,11 +218,17 @@ export async function locateInConfig(path: string, key: readonly PropertyKey[]):
   return `${path}:${positionOf(key, document, lines).line}`;
 }
 
-function configError(error: z.ZodError, document: Document, lines: LineCounter, path: string): CamelError {
+function configError(
+  error: z.ZodError,
+  schema: z.ZodType,
+  document: Document,
+  lines: LineCounter,
+  path: string,
+): CamelError {
   const complaints = error.issues.map((issue) => {
     if (issue.code !== "unrecognized_keys") return { key: issue.path, text: issue.message };
     const [key = ""] = issue.keys;
-    const known = knownKeys(issue.path);
+    const known = knownKeys(schema, issue.path);
     const guess = closest(key, known);
     const hint = guess === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean "${guess}"?`;
     return { key: [...issue.path, key], text: `unknown key. ${hint}` };
@@ -207,9 +248,9 @@ function configError(error: z.ZodError, document: Document, lines: LineCounter, 
 }
 
 /** The keys that may stand at a place in the file, read off the schema so that they can't drift from it. */
-function knownKeys(path: readonly PropertyKey[]): string[] {
+function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   // zod's own shape walk: unwrap defaults and arrays down to the object that refused the key.
-  let node: unknown = configSchema;
+  let node: unknown = schema;
   const unwrap = (value: unknown): unknown => {
     let current = value;
     for (let i = 0; i < 8; i++) {

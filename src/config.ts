@@ -160,6 +160,29 @@ const hooksSchema = z.strictObject({
   timeoutSeconds: seconds.default(10),
 });
 
+const clientToolSchema = z.strictObject({
+  name: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,47}$/),
+  description: z.string().optional().describe("Tells the model when to call it."),
+  properties: z
+    .record(z.string(), z.record(z.string(), z.unknown()))
+    .optional()
+    .describe("The parameters, each a JSON Schema."),
+  schema: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe("The whole input as a JSON Schema; instead of properties."),
+  handler: z.strictObject({
+    bash: z.string().min(1).describe("The command or script bash runs."),
+    injectArgsAs: z
+      .enum(["env", "argv", "both"])
+      .default("env")
+      .describe("env: as CAMEL_ARG_<NAME> and, where harmless, as <NAME>. argv: as one JSON argument."),
+  }),
+  cwd: z.string().min(1).optional().describe("Where it runs, relative to the workspace."),
+  timeoutSeconds: seconds.default(30),
+  outputBytes: z.number().int().min(1).max(10_000_000).default(200_000),
+});
+
 export const configSchema = z.strictObject({
   ...policyShape,
   cron: cronSchema.prefault({}),
@@ -183,6 +206,10 @@ export const configSchema = z.strictObject({
     .default([])
     .describe("Narrower policy for some callers. A scope can never widen."),
   approvals: approvalsSchema.prefault({}),
+  clientTools: z
+    .array(clientToolSchema)
+    .default([])
+    .describe("Your own scripts as tools. They can't take the name of another tool."),
   hooks: hooksSchema.prefault({}),
   limits: z
     .strictObject({
@@ -224,6 +251,80 @@ export const configSchema = z.strictObject({
         )
         .default([])
         .describe("Other folders with memory files, searched too, read-only, shown as shared/NAME/…"),
+      embeddings: z
+        .strictObject({
+          baseUrl: z
+            .url({ protocol: /^https?$/ })
+            .describe("Up to and without /embeddings, for example http://127.0.0.1:11434/v1."),
+          model: z.string().min(1),
+          apiKey: z
+            .string()
+            .min(1)
+            .optional()
+            .describe("The key, or better the name of the environment variable that holds it."),
+          dimensions: z.number().int().min(8).max(4096).optional(),
+          timeoutSeconds: seconds.default(2).describe("A search waits no longer for its query's vector."),
+        })
+        .optional()
+        .describe("An OpenAI-compatible endpoint that finds by meaning too. It is sent the memory's text."),
+    })
+    .prefault({}),
+  shell: z
+    .strictObject({
+      allowedCommands: z
+        .array(z.string().min(1))
+        .default(["ls", "pwd", "cat", "echo"])
+        .describe(
+          "Programs (`ls`) or commands (`npm test *`) that need no approval. Interpreters, wrappers and programs that can start others ask all the same.",
+        ),
+      deniedCommands: z
+        .array(z.string().min(1))
+        .default([])
+        .describe("Programs or commands that are never run. Wins over allowedCommands."),
+      maxArgs: z.number().int().min(1).default(8).describe("More arguments than this need approval."),
+      maxArgLength: z.number().int().min(1).default(128).describe("Longer arguments need approval."),
+      outputBytes: z
+        .number()
+        .int()
+        .min(256)
+        .max(1_000_000)
+        .default(8_192)
+        .describe("A program that writes more is stopped; its output is cut here."),
+    })
+    .prefault({}),
+  urlAccess: z
+    .strictObject({
+      blockPrivateIp: z
+        .boolean()
+        .default(true)
+        .describe("Refuse private, link-local and reserved addresses."),
+      allowLoopback: z.boolean().default(false).describe("Let tools reach this machine (127.0.0.0/8, ::1)."),
+      enforceDomainAllowlist: z.boolean().default(false).describe("Only hosts in domainAllowlist."),
+      domainAllowlist: z
+        .array(z.string().min(1))
+        .default([])
+        .describe("Host names; `*.example.com` covers the names below. Not empty: only these."),
+      domainBlocklist: z.array(z.string().min(1)).default([]).describe("Host names that are never reached."),
+      ports: z
+        .array(z.number().int().min(1).max(65_535))
+        .default([])
+        .describe("Ports that may be reached. Empty: every port."),
+      maxResponseBytes: z.number().int().min(1_024).max(10_000_000).default(1_000_000),
+      timeoutSeconds: seconds.default(30),
+    })
+    .prefault({}),
+  dynamicTools: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe("Let agents make tools, and use the ones they made."),
+      maxTools: z.number().int().min(1).max(10_000).default(1_000),
+      evolve: z
+        .enum(["off", "offer", "auto"])
+        .default("offer")
+        .describe("offer: say how a failing tool could be repaired. auto: let the runner repair it."),
+      keychain: z
+        .boolean()
+        .default(true)
+        .describe("Keep the key of the tool store in the system's keychain where there is one."),
     })
     .prefault({}),
   audit: z
@@ -244,6 +345,21 @@ export const configSchema = z.strictObject({
       maxCount: z.number().int().min(1).default(200).describe("Archived results kept for each agent."),
     })
     .prefault({}),
+  checkpoints: z
+    .strictObject({
+      maxAgeDays: z.number().positive().default(30),
+      maxBytes: z
+        .number()
+        .int()
+        .min(0)
+        .default(500_000_000)
+        .describe(
+          "Old contents kept in all, each counted once. The newest checkpoint stays, whatever its size.",
+        ),
+      maxCount: z.number().int().min(1).default(500),
+    })
+    .prefault({})
+    .describe("How much is kept to undo what tools changed."),
   http: z
     .strictObject({
       host: z
@@ -281,8 +397,6 @@ export type PolicyConfig = Pick<Config, "autonomy" | "rules"> & {
 export type Rule = z.output<typeof ruleSchema>;
 export type { ConfigJob, RunnerConfig } from "./config-cron.ts";
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
-
-export const defaultConfig: Config = configSchema.parse({});
 
 export function configJsonSchema(): Record<string, unknown> {
   return { ...z.toJSONSchema(configSchema, { io: "input" }), title: "camel-mcp configuration" };

@@ -8,6 +8,7 @@ export { VERSION } from "./shared/version.ts";
 export type { CamelEvent, CamelEventType, CamelListener } from "./pipeline/events.ts";
 export type { Call, ToolResult } from "./pipeline/call.ts";
 export type { Caller, ToolContext } from "./tools/context.ts";
+export { adoptTool, type ForeignTool } from "./tools/adopt.ts";
 export { builtinTools } from "./tools/index.ts";
 export {
   defineTool,

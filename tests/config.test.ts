@@ -81,7 +81,7 @@ describe("the workspace's file may only narrow", () => {
       "timeoutSeconds: 1000",
     ])
       expect(warnings.join("\n")).toContain(what);
-    expect(settings.limits).toEqual({ timeoutSeconds: 50, outputChars: 600 });
+    expect(settings.limits).toEqual({ tools: [], timeoutSeconds: 50, outputChars: 600 });
     expect(settings.http.host).toBe("127.0.0.1");
     expect(settings.audit.enabled).toBe(true);
     const names = camel.dispatcher

@@ -26,12 +26,17 @@ export interface Link {
   ): Promise<T>;
   /** Stops every call's time-out while a person is asked something; returns how to go on. */
   hold(): () => void;
+  /** Connects anew, because what this client says of itself has changed. */
+  renew(): Promise<void>;
   /** The connection there is now. */
   current(): Client | undefined;
   /** Tells that a connection is no good any more. */
   drop: (client: Client) => void;
   close(): Promise<void>;
 }
+
+/** For those who leave the patience to somebody else. */
+export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface RunOptions {
   signal?: AbortSignal | undefined;
@@ -40,8 +45,6 @@ export interface RunOptions {
 
 /** Above the server's own limit, so that its answer says what took too long. */
 const DEFAULT_TIMEOUT_MS = 120_000;
-/** The SDK's own time-out is out of the way: it would count the time a person thinks. */
-const NEVER_MS = 2 ** 31 - 1;
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 10_000;
 
@@ -49,6 +52,7 @@ export function createLink(options: LinkOptions): Link {
   const { clock, where } = options;
   let current: Client | undefined;
   let connecting: Promise<Client> | undefined;
+  let opening: Transport | undefined;
   let retry: { cancel(): void } | undefined;
   let isClosed = false;
   let wasUp = false;
@@ -58,6 +62,7 @@ export function createLink(options: LinkOptions): Link {
 
   const connectOnce = async (): Promise<Client> => {
     const { client, transport } = options.open();
+    opening = transport;
     client.onclose = () => drop(client);
     client.onerror = (error) => {
       // The 2025 era's session has gone, or its stream for notifications can't be had back.
@@ -93,6 +98,7 @@ export function createLink(options: LinkOptions): Link {
       })
       .finally(() => {
         connecting = undefined;
+        opening = undefined;
       });
     return connecting;
   };
@@ -122,6 +128,12 @@ export function createLink(options: LinkOptions): Link {
     async connect() {
       await connectNow();
     },
+    async renew() {
+      const before = current;
+      current = undefined;
+      if (before !== undefined && !underWay.has(before)) void before.close().catch(() => {});
+      await connectNow();
+    },
     current: () => current,
     drop,
     async run({ signal, timeoutMs = DEFAULT_TIMEOUT_MS }, send) {
@@ -138,7 +150,8 @@ export function createLink(options: LinkOptions): Link {
       deadlines.add(deadline);
       try {
         const ended = signal === undefined ? expiry.signal : AbortSignal.any([signal, expiry.signal]);
-        return await send(client, { timeout: NEVER_MS, signal: ended }, () => deadline.restart());
+        // The SDK's own time-out is out of the way: it would count the time a person thinks.
+        return await send(client, { timeout: NO_TIMEOUT_MS, signal: ended }, () => deadline.restart());
       } catch (thrown) {
         if (isAborted(signal)) throw cancelledError(signal);
         if (expiry.signal.aborted) throw timeoutError(where, timeoutMs);
@@ -167,9 +180,11 @@ export function createLink(options: LinkOptions): Link {
     async close() {
       isClosed = true;
       retry?.cancel();
-      const open = current ?? (await connecting?.catch(() => undefined));
+      const open = current;
       current = undefined;
       await open?.close();
+      // One that is only coming up is not waited for.
+      await opening?.close().catch(() => {});
     },
   };
 }

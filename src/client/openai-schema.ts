@@ -24,6 +24,7 @@ export function strictParameters(schema: Schema): Schema | undefined {
 
 function strict(schema: Schema): Schema | undefined {
   if ("allOf" in schema || "not" in schema || "patternProperties" in schema) return undefined;
+  if (!["type", "anyOf", "oneOf", "enum", "const", "$ref"].some((key) => key in schema)) return undefined;
   const result: Schema = Object.fromEntries(Object.entries(schema).filter(([key]) => KEPT.has(key)));
   if (typeof schema["format"] === "string" && FORMATS.has(schema["format"]))
     result["format"] = schema["format"];

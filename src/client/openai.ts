@@ -27,7 +27,7 @@ export interface OpenAIToolset {
    * Runs what the model asked for and gives the message to append. What went wrong is told to the model in it, so
    * that it can do better; only your own cancelling, and a closed client, throw.
    */
-  dispatch(call: OpenAIToolCall, options?: CallOptions): Promise<OpenAIToolMessage>;
+  dispatch: (call: OpenAIToolCall, options?: CallOptions) => Promise<OpenAIToolMessage>;
 }
 
 /** `strict`: schemas for strict function calling, for each tool that can have one. */

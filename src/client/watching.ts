@@ -1,18 +1,23 @@
 import { ProtocolError, type Client, type McpSubscription } from "@modelcontextprotocol/client";
+import { CamelClientError } from "./errors.ts";
 import type { Link } from "./link.ts";
 
 /** What the server may tell by itself: changed lists and changed resources, in both eras. */
 export interface Watching {
   onToolsChanged: Listeners<[]>;
   onResourcesChanged: Listeners<[]>;
-  /** Called with each updated resource that is watched. */
-  onResourceUpdated: Listeners<[uri: string]>;
   /** Registers the handlers on a client that isn't connected yet. */
   attach(client: Client): void;
   /** Subscribes to everything that is watched, on a connection that has just come up. */
   start(client: Client, again: boolean, drop: (client: Client) => void): Promise<void>;
-  watch(uri: string, link: Link): Promise<void>;
-  unwatch(uri: string, link: Link): Promise<void>;
+  /** Calls `changed` whenever the resource did. Rejects if the server doesn't let it be watched. */
+  watch(uri: string, link: Link, changed: () => void): Promise<() => Promise<void>>;
+  /** Those of them that the server lets be watched. */
+  watchAll(
+    uris: readonly string[],
+    link: Link,
+    changed: (uri: string) => void,
+  ): Promise<{ uris: string[]; stop(): void }>;
 }
 
 export interface Listeners<Args extends unknown[]> {
@@ -20,7 +25,7 @@ export interface Listeners<Args extends unknown[]> {
   tell(...args: Args): void;
 }
 
-export function createListeners<Args extends unknown[]>(): Listeners<Args> {
+function createListeners<Args extends unknown[]>(): Listeners<Args> {
   const all = new Set<(...args: Args) => void>();
   return {
     add(listener) {
@@ -38,7 +43,7 @@ export function createListeners<Args extends unknown[]>(): Listeners<Args> {
 export function createWatching(): Watching {
   const onToolsChanged = createListeners<[]>();
   const onResourcesChanged = createListeners<[]>();
-  const onResourceUpdated = createListeners<[uri: string]>();
+  const updated = createListeners<[uri: string]>();
   /** How many want to hear of it. */
   const uris = new Map<string, number>();
   const streams = new WeakMap<Client, McpSubscription>();
@@ -74,15 +79,67 @@ export function createWatching(): Watching {
     return opened;
   };
 
+  const unwatch = async (uri: string, link: Link): Promise<void> => {
+    const others = (uris.get(uri) ?? 1) - 1;
+    if (others > 0) return void uris.set(uri, others);
+    uris.delete(uri);
+    const client = link.current();
+    if (client === undefined) return;
+    const isModern = client.getProtocolEra() === "modern";
+    // Best effort: what still comes for it is told to nobody.
+    await (isModern ? listen(client, link.drop) : client.unsubscribeResource({ uri })).catch(() => {});
+  };
+  const watch: Watching["watch"] = async (uri, link, changed) => {
+    const others = uris.get(uri) ?? 0;
+    uris.set(uri, others + 1);
+    const stop = updated.add((one) => {
+      if (one === uri) changed();
+    });
+    const end = async (): Promise<void> => {
+      stop();
+      await unwatch(uri, link);
+    };
+    if (others > 0) return end;
+    try {
+      await link.run({}, async (client, options) => {
+        if (client.getProtocolEra() !== "modern")
+          return void (await client.subscribeResource({ uri }, options));
+        await listen(client, link.drop);
+        const { resourceSubscriptions = [] } = streams.get(client)?.honoredFilter ?? {};
+        if (!resourceSubscriptions.includes(uri))
+          throw new CamelClientError("rejected", `The server doesn't let ${uri} be watched.`, {
+            next: "Check that it exists and that you may read it.",
+          });
+      });
+    } catch (error) {
+      await end();
+      throw error;
+    }
+    return end;
+  };
+
   return {
     onToolsChanged,
     onResourcesChanged,
-    onResourceUpdated,
+    watch,
+    async watchAll(wanted, link, changed) {
+      const stops = new Map<string, () => Promise<void>>();
+      for (const uri of new Set(wanted)) {
+        const stop = await watch(uri, link, () => changed(uri)).catch(() => undefined);
+        if (stop !== undefined) stops.set(uri, stop);
+      }
+      return {
+        uris: [...stops.keys()],
+        stop() {
+          for (const stop of stops.values()) void stop();
+        },
+      };
+    },
     attach(client) {
       client.setNotificationHandler("notifications/tools/list_changed", () => onToolsChanged.tell());
       client.setNotificationHandler("notifications/resources/list_changed", () => onResourcesChanged.tell());
       client.setNotificationHandler("notifications/resources/updated", ({ params }) =>
-        onResourceUpdated.tell(params.uri),
+        updated.tell(params.uri),
       );
     },
     async start(client, again, drop) {
@@ -92,31 +149,7 @@ export function createWatching(): Watching {
       // Whatever happened while nobody was listening.
       onToolsChanged.tell();
       onResourcesChanged.tell();
-      for (const uri of uris.keys()) onResourceUpdated.tell(uri);
-    },
-    async watch(uri, link) {
-      const others = uris.get(uri) ?? 0;
-      uris.set(uri, others + 1);
-      if (others > 0) return;
-      try {
-        await link.run({}, async (client, options) => {
-          if (client.getProtocolEra() === "modern") await listen(client, link.drop);
-          else await client.subscribeResource({ uri }, options);
-        });
-      } catch (error) {
-        uris.delete(uri);
-        throw error;
-      }
-    },
-    async unwatch(uri, link) {
-      const others = (uris.get(uri) ?? 1) - 1;
-      if (others > 0) return void uris.set(uri, others);
-      uris.delete(uri);
-      const client = link.current();
-      if (client === undefined) return;
-      const isModern = client.getProtocolEra() === "modern";
-      // Best effort: what still comes for it is told to nobody.
-      await (isModern ? listen(client, link.drop) : client.unsubscribeResource({ uri })).catch(() => {});
+      for (const uri of uris.keys()) updated.tell(uri);
     },
   };
 }

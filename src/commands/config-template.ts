@@ -44,10 +44,15 @@ function section(key: string, node: SchemaNode, depth: number): string {
   const head =
     (about === "" ? "" : note(about)) +
     (EXAMPLES[key] === undefined ? "" : note(`Example: ${EXAMPLES[key]}`));
-  if (node.properties !== undefined) {
-    const inner = Object.entries(node.properties).map(([name, child]) => section(name, child, depth + 1));
+  if (node.default === undefined) {
+    const fields = Object.keys(node.properties ?? {});
+    return head + note(`${key}: (not set${fields.length === 0 ? "" : `; it has ${fields.join(", ")}`})`);
+  }
+  if (Object.values(node.properties ?? {}).some((child) => child.default !== undefined)) {
+    const inner = Object.entries(node.properties ?? {}).map(([name, child]) =>
+      section(name, child, depth + 1),
+    );
     return `${head}#${indent}${key}:\n${inner.join("")}`;
   }
-  if (node.default === undefined) return `${head}${note(`${key}: (not set)`)}`;
   return `${head}#${indent}${key}: ${JSON.stringify(node.default)}\n`;
 }

@@ -50,6 +50,20 @@ Schedules: 30s 5m 1h 1d, "0 9 * * 1-5", @daily, +20m, 2027-03-14T09:00.
 
 Reads standard input when no file is named. Exit 0 applied, 1 not; a patch applies whole or not at all.
 `,
+  checkpoint: `camel-mcp checkpoint: undo what a tool changed in the current folder (or --workspace).
+
+  checkpoint list [PATH]            newest first; only those that hold this file or folder
+  checkpoint show ID [PATH…]        what changed since, as a diff
+  checkpoint restore ID [PATH…]     all files of that call go back, or none; or only the named ones
+
+  --dry-run        restore: say what would happen, write nothing
+  --force          restore: also files that were edited since
+  --agent ID       whose; the main agent sees those of all
+  --json           for programs
+
+ID is a checkpoint's or that of the call that made it. A restore makes a checkpoint too, so it can be undone.
+Exit 0 done, 1 not.
+`,
   policy: `camel-mcp policy explain TOOL JSON: say what policy would decide, and which line of which file decides.
 
   camel-mcp policy explain apply_patch @arguments.json --agent review
@@ -63,6 +77,30 @@ Exit 0 allow, 3 ask, 4 deny. --json for programs.
   token revoke ID
 
 As soon as one token exists, everybody needs one.
+`,
+  connect: `camel-mcp connect URL: serve a host on stdin and stdout with a server that runs elsewhere.
+
+  camel-mcp connect https://camel.example.com/mcp --token-env CAMEL_TOKEN
+
+  --token-env NAME   the environment variable with the bearer token; default CAMEL_TOKEN
+
+For hosts that can only start commands, or can't take a token from the environment. \`install --url\` uses it by itself.
+`,
+  insights: `camel-mcp insights [FOCUS]: how the tools are doing, from the audit log.
+
+  FOCUS is summary, tools, failures, latency, approvals or gaps; default summary
+  --agent ID   only this agent; default all
+  --json       for programs
+`,
+  approvals: `camel-mcp approvals: decide what waits for a person.
+
+  approvals list                    what waits
+  approvals show ID                 one request in full
+  approvals approve ID              for one use; asks again, or for the PIN where one is set
+  approvals deny ID [--note TEXT]   the note is shown to the model
+  approvals pin                     set a PIN
+
+Deciding needs a terminal, so that an agent with a shell can't approve itself.
 `,
   install: `camel-mcp install HOST: register this server in a host's own config file.
 

@@ -1,7 +1,9 @@
+import { isUtf8 } from "node:buffer";
 import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
+import { CamelError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { camelOptions, usageError } from "./options.ts";
 
@@ -10,7 +12,13 @@ export async function patch(context: CommandContext): Promise<number> {
   const { words, flags, agentId } = context;
   const [file = "-"] = words;
   if (file === "-" && process.stdin.isTTY) process.stderr.write("Reading the patch from standard input.\n");
-  const source = file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
+  const bytes = file === "-" ? await buffer(process.stdin) : await readFile(file);
+  if (!isUtf8(bytes)) {
+    throw new CamelError("not_text", "The patch is not UTF-8 text, so what it adds would be written wrong.", {
+      next: "Convert it to UTF-8 first.",
+    });
+  }
+  const source = bytes.toString("utf8");
   if (source.trim() === "")
     throw usageError("No patch was given: name a file, or send it on standard input.");
   const camel = await createCamel({ ...camelOptions(context), workspace: flags.workspace ?? process.cwd() });
@@ -23,9 +31,11 @@ export async function patch(context: CommandContext): Promise<number> {
     progress: ({ progress, total }) => process.stderr.write(`${progress}/${total ?? "?"} files\n`),
   });
   await camel.close();
+  // hasColors also hears NO_COLOR.
+  const paints = process.stdout.isTTY && process.stdout.hasColors();
   if (flags.json === true) context.print(`${JSON.stringify(result.structured)}\n`);
   else if (result.isError === true) process.stderr.write(`${result.text}\n`);
-  else context.print(`${process.stdout.isTTY ? colored(result.text) : result.text}\n`);
+  else context.print(`${paints ? colored(result.text) : result.text}\n`);
   return result.isError === true ? 1 : 0;
 }
 

@@ -1,12 +1,16 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
+import { judgeCommandLine } from "../tools/dynamic/command-policy.ts";
 import { callFromWords } from "./call.ts";
 import { camelOptions, usageError } from "./options.ts";
+
+const EXIT_CODES = { allow: 0, ask: 3, deny: 4 };
 
 /** Says what would happen to a call and who decides it, without making it. Exit 0 allow, 3 ask, 4 deny. */
 export async function policy(context: CommandContext): Promise<number> {
   const [action, ...rest] = context.words;
-  if (action !== "explain") throw usageError("policy: the only action is explain TOOL JSON.");
+  if (action === "command") return command(context, rest.join(" "));
+  if (action !== "explain") throw usageError("policy: use explain TOOL JSON, or command LINE.");
   const camel = await createCamel(camelOptions(context));
   const call = await callFromWords({ ...context, words: rest });
   const verdict = await camel.explain(call);
@@ -16,5 +20,15 @@ export async function policy(context: CommandContext): Promise<number> {
       ? `${JSON.stringify({ tool: call.name, agent: call.caller.agentId, ...verdict, warnings }, null, 2)}\n`
       : `${verdict.decision}: ${verdict.rule}\ndecided by: ${verdict.source}\nto change it: ${verdict.change}\n${warnings.map((one) => `note: ${one}\n`).join("")}`,
   );
-  return { allow: 0, ask: 3, deny: 4 }[verdict.decision];
+  return EXIT_CODES[verdict.decision];
+}
+
+/** Whether a command line would run without asking. Nothing is run. */
+async function command(context: CommandContext, line: string): Promise<number> {
+  const camel = await createCamel(camelOptions(context));
+  const verdict = judgeCommandLine(line, camel.config().settings.shell);
+  context.print(
+    context.flags.json === true ? `${JSON.stringify(verdict)}\n` : `${verdict.decision}: ${verdict.why}\n`,
+  );
+  return EXIT_CODES[verdict.decision];
 }

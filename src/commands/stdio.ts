@@ -5,23 +5,21 @@ import { VERSION } from "../shared/version.ts";
 import { scheduleLazily } from "../transport/lazy-schedule.ts";
 import { serveOnStdio } from "../transport/stdio.ts";
 import { camelOptions, depthOf } from "./options.ts";
+import { quietConsole } from "./quiet-console.ts";
 import { stopOnSignals } from "./until-stopped.ts";
 
 const FOR_A_PERSON = `camel-mcp ${VERSION} is an MCP server: a host such as Claude Code or VS Code starts it and talks to it on
 stdin and stdout. It is waiting for that now. Press Ctrl-C to leave.
 
   See it work:      npx camel-mcp demo
-  Register it:      claude mcp add camel -- npx -y camel-mcp
+  Register it:      npx camel-mcp install claude-code   (vscode, codex, gemini, ...: npx camel-mcp install --list)
   Everything else:  npx camel-mcp --help
 `;
 
 /** What mcp.json starts. Nothing but the protocol reaches stdout. */
 export async function stdio(context: CommandContext): Promise<number> {
   if (process.stdin.isTTY) process.stderr.write(FOR_A_PERSON);
-  // A library that logs must not break the protocol.
-  const toStderr = (...parts: unknown[]): void =>
-    void process.stderr.write(`${parts.map(String).join(" ")}\n`);
-  Object.assign(console, { log: toStderr, info: toStderr, debug: toStderr, warn: toStderr });
+  quietConsole();
 
   const camel = await createCamel({ ...camelOptions(context), startBroken: true });
   const running = serveOnStdio({

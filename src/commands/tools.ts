@@ -11,6 +11,7 @@ export async function tools(context: CommandContext): Promise<number> {
   const { flags, print } = context;
   const [action = "list", name] = context.words;
   const camel = await createCamel(camelOptions(context));
+  await camel.refresh();
   const found = camel.dispatcher.list({
     agentId: context.agentId,
     depth: 0,

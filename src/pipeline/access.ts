@@ -22,7 +22,7 @@ export function access(options: AccessOptions): Middleware {
         "denied_by_policy",
         `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
         {
-          next: `Don't try to get round it. Work without this, or tell the user. ${verdict.change}`,
+          next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
           details: { rule: verdict.rule, source: verdict.source },
         },
       );
@@ -139,6 +139,11 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
   const paths = await Promise.all(
     touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
   );
+  const approval =
+    call.touches.approval ??
+    (call.approved === true
+      ? ({ state: "given", why: "approved as a part of the tool that makes this call" } as const)
+      : undefined);
   const { needsApproval = false } = call.tool;
   return {
     tool: call.tool.name,
@@ -147,6 +152,7 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
     commands: (call.touches.commands ?? []).map(({ argv }) => argv.map(quoted).join(" ")),
     urls: call.touches.urls ?? [],
     needsApproval: typeof needsApproval === "function" ? needsApproval(call.input) : needsApproval,
+    ...(approval === undefined ? {} : { approval }),
   };
 }
 

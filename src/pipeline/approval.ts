@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Config } from "../config.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -247,6 +246,8 @@ export function approval(options: ApprovalOptions): Middleware {
 
 /** For a session a tool that only touches files is let through as a whole; a program or address only as it is. */
 function choicesFor(facts: Facts): Choices {
+  // A tool that is made, or does more than it was approved to, is judged each time: no rule of its name fits the next.
+  if (facts.approval?.state === "needed") return {};
   const always = exactEntries(facts);
   const filesOnly = facts.commands.length === 0 && facts.urls.length === 0;
   const session = filesOnly ? [facts.tool] : always;
@@ -281,11 +282,13 @@ function idOf({ tool, input, caller }: ResolvedCall): string {
     tool.name,
     tool.description,
     tool.effect,
+    tool.fingerprint ?? null,
     input,
     caller.agentId,
     caller.token ?? null,
     caller.depth,
   ];
+  const { createHash } = process.getBuiltinModule("node:crypto");
   return `apr_${createHash("sha256").update(JSON.stringify(facts, sortedKeys)).digest("hex").slice(0, 16)}`;
 }
 

@@ -13,6 +13,10 @@ export interface Call {
   progress?: (update: Progress) => void;
   /** The folders the client says are open, where it can tell. Asked for at most once a session. */
   roots?: () => Promise<readonly string[]>;
+  /** A person approved it as part of a tool's envelope; answers what autonomy would ask. */
+  approved?: boolean;
+  /** A definition that isn't kept yet, tried under its own name. Never set from outside. */
+  trial?: ToolDef | undefined;
   /** Asks the person at the other end, where the client can. Absent: it can't. */
   ask?: Ask;
   /** Longest answer in characters; the configured cap where absent. Resource reads ask for more. */

@@ -14,7 +14,14 @@ interface Circuit {
 const DEFAULT_COOLDOWN_SECONDS = 60;
 
 /** The caller's own mistakes say nothing about the tool's health. */
-const FAULTS: ReadonlySet<ErrorCode> = new Set(["internal", "io_error", "timeout", "unavailable", "busy"]);
+const FAULTS: ReadonlySet<ErrorCode> = new Set([
+  "internal",
+  "io_error",
+  "timeout",
+  "unavailable",
+  "busy",
+  "tool_failed",
+]);
 
 /** Closed: calls pass. After `threshold` faults in a row: open, refused at once. After the cool-down one call tries. */
 export function circuitBreaker(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimits }): Middleware {

@@ -1,7 +1,7 @@
 import type { Config, PolicyConfig, Rule, ScopeMatch } from "../config.ts";
 import { matchesName } from "../shared/glob.ts";
-import type { Caller } from "../tools/context.ts";
-import type { Effect } from "../tools/tool.ts";
+import type { Caller, Identity } from "../tools/context.ts";
+import type { Effect, Touches } from "../tools/tool.ts";
 
 /**
  * One decision for a call: allow, ask or deny, with the rule that made it and how to change it.
@@ -11,6 +11,9 @@ import type { Effect } from "../tools/tool.ts";
  * widen what is allowed: that holds by construction, not by merging with care.
  */
 export type Decision = "allow" | "ask" | "deny";
+
+/** The rule of a verdict where neither a rule nor a person had to decide. */
+export const NOTHING_REFUSES = "no rule refuses it";
 
 const STRICTNESS: Record<Decision, number> = { allow: 0, ask: 1, deny: 2 };
 
@@ -30,6 +33,7 @@ export interface Facts {
   urls: readonly string[];
   /** The tool itself wants a person asked. */
   needsApproval: boolean;
+  approval?: Touches["approval"];
 }
 
 export interface Verdict {
@@ -91,23 +95,21 @@ const SENSITIVE_FILES: readonly string[] = [
 /** Examples and templates hold no secrets; refusing them would only annoy. */
 const NOT_SENSITIVE: readonly string[] = ["**/.env.example", "**/.env.sample", "**/.env.template"];
 
-/** The layers in force for a caller: each source, then each of its scopes that matches. */
+/** The layers in force for a caller: each source, then each of its scopes that matches the caller or a maker. */
 export function layersFor(
   sources: readonly { source: string; config: Config }[],
-  caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
+  caller: Identity & Pick<Caller, "makers">,
 ): PolicyLayer[] {
+  const everyone = [caller, ...(caller.makers ?? [])];
   return sources.flatMap(({ source, config }) => [
     { source, policy: config },
     ...config.scopes
       .map((scope, index) => ({ source: `${source} (scopes[${index}])`, policy: scope, match: scope.match }))
-      .filter(({ match }) => scopeMatches(match, caller)),
+      .filter(({ match }) => everyone.some((one) => scopeMatches(match, one))),
   ]);
 }
 
-function scopeMatches(
-  match: ScopeMatch,
-  caller: Pick<Caller, "agentId" | "client" | "token" | "depth">,
-): boolean {
+function scopeMatches(match: ScopeMatch, caller: Identity): boolean {
   if (match.agent !== undefined && !matchesName(match.agent, caller.agentId)) return false;
   if (match.client !== undefined && !matchesName(match.client, caller.client)) return false;
   if (match.token !== undefined && !matchesName(match.token, caller.token ?? "")) return false;
@@ -138,7 +140,7 @@ export function decide(
 ): Verdict {
   let strictest: Verdict = {
     decision: "allow",
-    rule: "no rule refuses it",
+    rule: NOTHING_REFUSES,
     source: layers[0]?.source ?? "built-in defaults",
     change: "Add a rule or deny the tool to refuse it.",
   };
@@ -147,7 +149,27 @@ export function decide(
     if (STRICTNESS[verdict.decision] > STRICTNESS[strictest.decision]) strictest = verdict;
     if (strictest.decision === "deny") return strictest;
   }
-  return strictest;
+  return strictest.decision === "allow" ? (byApproval(layers, facts, matchRule) ?? strictest) : strictest;
+}
+
+/** What a tool says a person must approve: any allow rule of the user's answers it. */
+function byApproval(
+  layers: readonly PolicyLayer[],
+  facts: Facts,
+  matchRule: RuleMatcher,
+): Verdict | undefined {
+  if (facts.approval?.state !== "needed") return undefined;
+  for (const layer of layers) {
+    const index = layer.policy.rules.findIndex((rule) => rule.decision === "allow" && matchRule(rule, facts));
+    const rule = layer.policy.rules[index];
+    if (rule !== undefined) return ruleVerdict(layer, rule, index);
+  }
+  return {
+    decision: "ask",
+    rule: facts.approval.why,
+    source: layers[0]?.source ?? "built-in defaults",
+    change: `Add an allow rule for ${facts.tool} in ${layers[0]?.source ?? "the config"}.`,
+  };
 }
 
 function decideInLayer(
@@ -162,19 +184,27 @@ function decideInLayer(
   const matching = layer.policy.rules
     .map((rule, index) => ({ rule, index }))
     .filter(({ rule }) => matchRule(rule, facts));
-  for (const decision of ["deny", "ask"] as const) {
+  const ruled = (decision: Rule["decision"]): Verdict | undefined => {
     const hit = matching.find(({ rule }) => rule.decision === decision);
-    if (hit !== undefined) return ruleVerdict(layer, hit.rule, hit.index);
-  }
-  const asked = byAutonomy(layer, facts.effect) ?? byApprovals(layer, facts);
+    return hit === undefined ? undefined : ruleVerdict(layer, hit.rule, hit.index);
+  };
+  const autonomy = byAutonomy(layer, facts.effect);
+  // Refusals before questions: a rule that asks must not turn a level's refusal into one.
+  const denied = ruled("deny") ?? (autonomy?.decision === "deny" ? autonomy : undefined);
+  if (denied !== undefined) return denied;
+  const asks = ruled("ask");
+  if (asks !== undefined) return asks;
+  const asked = autonomy ?? byApprovals(layer, facts);
   // An allow rule answers the question that a level or mode would ask; it never lifts a refusal.
-  const allowed = matching.find(({ rule }) => rule.decision === "allow");
-  if (asked?.decision === "ask" && allowed !== undefined)
-    return ruleVerdict(layer, allowed.rule, allowed.index);
+  const allowed = asked === undefined ? undefined : ruled("allow");
+  if (allowed !== undefined) return allowed;
+  const given =
+    facts.approval?.state === "given" && !facts.needsApproval && layer.policy.approvals?.mode !== "always";
+  if (asked !== undefined && given) return { ...asked, decision: "allow", rule: facts.approval?.why ?? "" };
   return (
     asked ?? {
       decision: "allow",
-      rule: "no rule refuses it",
+      rule: NOTHING_REFUSES,
       source: layer.source,
       change: "Add a rule to refuse it.",
     }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { LoadedConfig } from "../config-load.ts";
 import type { Call, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
 import { compose } from "../pipeline/compose.ts";
-import { isListed, layersFor } from "../pipeline/policy.ts";
+import { NOTHING_REFUSES, isListed, layersFor } from "../pipeline/policy.ts";
 import { CamelError } from "../shared/errors.ts";
 import { closest } from "../shared/glob.ts";
 import type { Caller, ToolContext } from "../tools/context.ts";
@@ -19,7 +19,10 @@ export interface Dispatcher {
 }
 
 export interface DispatcherOptions {
-  tools: () => readonly ToolDef[];
+  /** The tools that exist for a caller, before policy. */
+  tools: (caller: Caller) => readonly ToolDef[];
+  /** Awaited before a tool is looked up: what other processes made meanwhile is loaded here. */
+  ready?: () => Promise<void>;
   config: () => LoadedConfig;
   /** Around every call, resolvable or not. Outermost first. */
   outer: readonly Middleware<Call>[];
@@ -30,15 +33,23 @@ export interface DispatcherOptions {
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const list = (caller: Caller): ToolDef[] => {
-    const layers = layersFor(options.config().layers, caller);
-    return options.tools().filter((tool) => isListed(tool.name, weakestEffect(tool), layers));
+    const sources = options.config().layers;
+    const layers = layersFor(sources, caller);
+    return options
+      .tools(caller)
+      .filter(
+        (tool) =>
+          isListed(tool.name, weakestEffect(tool), layers) &&
+          (tool.maker === undefined ||
+            isListed(tool.name, weakestEffect(tool), layersFor(sources, tool.maker))),
+      );
   };
 
   const find = (call: Call): ToolDef => {
     const { prefix } = options.config().settings.tools;
     const wanted =
       prefix !== undefined && call.name.startsWith(prefix) ? call.name.slice(prefix.length) : call.name;
-    const tool = options.tools().find((one) => one.name === wanted || one.name === call.name);
+    const tool = options.tools(call.caller).find((one) => one.name === wanted || one.name === call.name);
     if (tool !== undefined) return tool;
     const names = list(call.caller).map((one) => one.name);
     const guess = closest(call.name, names);
@@ -47,9 +58,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     });
   };
 
-  const resolve = async (call: Call): Promise<ResolvedCall> => {
-    const tool = find(call);
-    const input = parseInput(tool, call.args);
+  const resolve = async (asked: Call): Promise<ResolvedCall> => {
+    await options.ready?.();
+    const tool = asked.trial ?? find(asked);
+    const { maker } = tool;
+    const call =
+      maker === undefined
+        ? asked
+        : { ...asked, caller: { ...asked.caller, makers: [...(asked.caller.makers ?? []), maker] } };
+    const input = tool.parse === undefined ? parseInput(tool, call.args) : tool.parse(call.args);
     const context = options.contextFor(call);
     return {
       ...call,
@@ -70,7 +87,10 @@ async function execute(call: ResolvedCall): Promise<ToolResult> {
   // The last word: should the pipeline ever be put together wrongly, nothing runs that policy didn't let through.
   if (call.verdict?.decision !== "allow" && !(call.verdict?.decision === "ask" && call.isApproved === true))
     throw new CamelError("internal", `${call.tool.name} reached its tool without a decision.`);
-  const output = await call.tool.execute(call.input, call.context);
+  const { verdict } = call;
+  const isApproved =
+    call.isApproved === true || (verdict?.decision === "allow" && verdict.rule !== NOTHING_REFUSES);
+  const output = await call.tool.execute(call.input, { ...call.context, isApproved });
   return typeof output === "string" ? { text: output } : output;
 }
 

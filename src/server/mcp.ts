@@ -215,14 +215,17 @@ export function describeTool(tool: ToolDef, prefix = ""): Tool {
     rest = {
       title: tool.title,
       description: tool.description,
-      inputSchema: jsonSchema(tool.schema, "input"),
+      inputSchema:
+        tool.inputSchema === undefined
+          ? jsonSchema(tool.schema, "input")
+          : { ...tool.inputSchema, type: "object" },
       ...(tool.output === undefined ? {} : { outputSchema: jsonSchema(tool.output, "output") }),
       annotations: {
         title: tool.title,
         readOnlyHint: tool.effect === "read",
         destructiveHint: tool.destructive ?? tool.effect !== "read",
         idempotentHint: tool.idempotent ?? false,
-        openWorldHint: tool.effect === "network" || tool.effect === "exec",
+        openWorldHint: tool.openWorld ?? (tool.effect === "network" || tool.effect === "exec"),
       },
     };
     described.set(tool, rest);

@@ -1,6 +1,6 @@
 import * as nodeFs from "node:fs/promises";
-import { randomBytes } from "node:crypto";
 import { basename, dirname, join } from "node:path";
+import { newId } from "./ids.ts";
 
 /** The part of fs/promises that durable writing needs; tests pass one that fails or stops at a chosen step. */
 export type DurableFs = Pick<typeof nodeFs, "open" | "rename" | "unlink" | "mkdir">;
@@ -22,7 +22,7 @@ export async function replaceFile(
 ): Promise<void> {
   const directory = dirname(path);
   await fs.mkdir(directory, { recursive: true, mode: 0o700 });
-  const temporary = join(directory, `.${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+  const temporary = join(directory, `.${basename(path)}.${newId("new")}.tmp`);
   try {
     const handle = await fs.open(temporary, "wx", mode);
     try {

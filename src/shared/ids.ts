@@ -1,5 +1,3 @@
-import { randomFillSync } from "node:crypto";
-
 // Random bytes are drawn by the kilobyte: for eight of them alone the system call costs more than the rest of an id.
 const pool = Buffer.alloc(1024);
 let used = pool.length;
@@ -7,7 +5,8 @@ let used = pool.length;
 /** Short, unguessable, safe in a file name and easy for a model to repeat. */
 export function newId(prefix: string, bytes = 8): string {
   if (used + bytes > pool.length) {
-    randomFillSync(pool);
+    // Loaded here: node:crypto takes a twentieth of the whole start, which needs no id.
+    process.getBuiltinModule("node:crypto").randomFillSync(pool);
     used = 0;
   }
   used += bytes;

@@ -107,10 +107,9 @@ export async function openInside(root: string, realFile: string): Promise<FileHa
   // O_NONBLOCK: a FIFO put in the file's place must not hang the server.
   const handle = await open(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const opened = await handle.stat();
-    const again = await realpath(realFile);
+    const [opened, again, realRoot] = await Promise.all([handle.stat(), realpath(realFile), realpath(root)]);
     const named = await lstat(again);
-    if (!isInside(await realpath(root), again) || named.dev !== opened.dev || named.ino !== opened.ino) {
+    if (!isInside(realRoot, again) || named.dev !== opened.dev || named.ino !== opened.ino) {
       throw new CamelError("conflict", `"${realFile}" was replaced while it was being opened.`, {
         next: "Retry the call.",
       });

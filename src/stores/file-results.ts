@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFile, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
@@ -15,8 +14,11 @@ export function createFileResults(options: {
   maxAgeHours: () => number;
   maxCount: () => number;
 }): ResultStore {
-  const folder = (owner: string): string =>
-    join(options.directory, createHash("sha256").update(owner).digest("hex").slice(0, 24));
+  // Loaded here: most sessions never archive a result, and every start would pay for node:crypto.
+  const folder = (owner: string): string => {
+    const { createHash } = process.getBuiltinModule("node:crypto");
+    return join(options.directory, createHash("sha256").update(owner).digest("hex").slice(0, 24));
+  };
 
   const prune = async (owner: string): Promise<void> => {
     const directory = folder(owner);

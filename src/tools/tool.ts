@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { ToolContext } from "./context.ts";
+import type { Identity, ToolContext } from "./context.ts";
 
 /**
  * What a call does to the world, at its strongest. Policy decides on this and never on a tool's name.
@@ -25,6 +25,8 @@ export interface Touches {
   paths?: readonly TouchedPath[];
   commands?: readonly TouchedCommand[];
   urls?: readonly string[];
+  /** `needed`: asks, unless an allow rule answers. `given`: a person approved it before, so autonomy asks no more. */
+  approval?: { state: "needed" | "given"; why: string };
 }
 
 /** `text` and `structured` are each complete on their own: hosts show the model only one of them. */
@@ -72,7 +74,17 @@ export interface ToolDef<
   schema: Input;
   /** Shape of `structured`; with it every success carries `structured`. */
   output?: Output;
+  /** What hosts are shown instead of the schema made from `schema`. */
+  inputSchema?: Record<string, unknown>;
+  /** Checks the arguments instead of `schema`; throws `invalid_input`. */
+  parse?(args: unknown): Record<string, unknown>;
   effect: Effect;
+  /** True where the call may reach other machines. Defaults to what `effect` says. */
+  openWorld?: boolean;
+  /** Changes with the tool's definition, where that can change: an approval holds for one definition. */
+  fingerprint?: string;
+  /** Who made the tool, where an agent did: it never has more rights than they have. */
+  maker?: Identity;
   /** The same call twice leaves the world as once; only then may anything be retried. */
   idempotent?: boolean;
   /** True where a write may remove or replace what was there. Defaults to true for every effect but `read`. */

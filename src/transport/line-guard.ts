@@ -1,5 +1,8 @@
 import { Transform, type TransformCallback } from "node:stream";
 
+/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
+export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
+
 /**
  * Stands before the SDK's stdio reader, which closes the connection on a line over its buffer. Here such a line
  * is dropped and answered, and the connection lives on. So is a line that isn't JSON.

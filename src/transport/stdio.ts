@@ -5,13 +5,9 @@ import { createAsking } from "../server/ask.ts";
 import { createMcpServer } from "../server/mcp.ts";
 import { systemClock } from "../shared/clock.ts";
 import { watchAll } from "../server/watches.ts";
-import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
-import { createLineGuard } from "./line-guard.ts";
+import { MAX_MESSAGE_BYTES, createLineGuard } from "./line-guard.ts";
 import { withResourceUpdates } from "./listen.ts";
-
-/** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
-const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 export interface StdioOptions {
   camel: Camel;
@@ -30,7 +26,8 @@ export function serveOnStdio(options: StdioOptions): {
   stop: () => Promise<void>;
 } {
   const { camel, log, stdin, stdout } = options;
-  const sessionId = newId("ses");
+  // One a process, and a name for the log rather than a secret: random bytes would load node:crypto at every start.
+  const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
   const asking = createAsking({ clock: systemClock });
   const servers = new Set<ReturnType<typeof createMcpServer>>();
   const guard = createLineGuard({

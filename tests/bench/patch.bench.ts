@@ -1,80 +1,83 @@
 /**
- * apply_patch against its peers, in one run: `git apply` where git is there, and the real Codex binary where
- * CODEX_BIN names it (dispatched as `apply_patch`, as Codex itself does). Prints times and ratios; asserts nothing.
+ * apply_patch against its peers, in one run: the real Codex binary (called by the name `apply_patch`, as Codex does
+ * itself) and `git apply`. Ours is timed in process, with and without fsync, and as a command; the peers are
+ * commands. Prints medians and ratios; asserts nothing.
  */
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { applyPatch } from "../../src/tools/apply-patch/apply.ts";
-import { createDisk } from "../../src/tools/apply-patch/disk.ts";
-import { parseDocument } from "../../src/tools/apply-patch/document.ts";
-import { parsePatch } from "../../src/tools/apply-patch/parse.ts";
-import { placeHunks } from "../../src/tools/apply-patch/place.ts";
+import { createDisk } from "../../src/stores/checkpoints/disk.ts";
+import { patchCases, type PatchCase } from "./patch-cases.ts";
 
-interface Case {
-  name: string;
-  files: Record<string, string>;
-  patch: string;
-  /** The same change for git; absent where git has no like (fuzzy cases). */
-  diff?: string;
-  fails?: true;
-}
+const CODEX = "0.169.0";
+const RUNS = 5;
 
-async function benchPatch(print: (line: string) => void): Promise<void> {
+type Runner = (root: string, home: string) => Promise<boolean> | boolean;
+
+async function main(print: (line: string) => void): Promise<void> {
   const base = await mkdtemp(join(tmpdir(), "camel-bench-"));
   try {
     const codex = await codexCommand(base);
-    for (const one of cases()) {
-      const pure = await median(5, () => Promise.resolve(planOnly(one)));
-      const durable = await timed(one, base, (root, home) => ours(one, root, home, true));
-      const fast = await timed(one, base, (root, home) => ours(one, root, home, false));
-      const git =
-        one.diff === undefined
-          ? undefined
-          : await timed(one, base, (root) => command("git", ["apply", "-"], root, one.diff ?? ""));
-      const peer =
-        codex === undefined
-          ? undefined
-          : await timed(one, base, (root) => command(codex, [one.patch], root, ""));
-      const ratio = (other: number | undefined, name: string): string =>
-        other === undefined
-          ? `${name}: not run`
-          : `${name} ${other.toFixed(1)} ms (ours, no fsync, is ${(fast / other).toFixed(2)}x)`;
-      print(
-        `${one.name}: parse+place ${pure.toFixed(1)} ms, in process ${fast.toFixed(1)} ms, with fsync ${durable.toFixed(1)} ms; ${ratio(git, "git apply")}; ${ratio(peer, "codex")}`,
+    if (codex === undefined) print("codex: no binary for this platform");
+    const cli = resolve("dist/cli.js");
+    for (const one of patchCases()) {
+      const time = (run: Runner): Promise<number | undefined> => median(one, base, run);
+      const memory = await time((root, home) => inProcess(one, root, home, false));
+      const durable = await time((root, home) => inProcess(one, root, home, true));
+      const command = await time((root, home) =>
+        commandRuns(process.execPath, [cli, "patch", "--home", home], root, one.patch),
       );
+      print(one.name);
+      print(`  in process, no fsync  ${shown(memory)}`);
+      print(`  in process, fsync     ${shown(durable)}`);
+      print(`  as a command          ${shown(command)}`);
+      const { diff } = one;
+      const peers: [string, Runner | undefined][] = [
+        ["codex", codex === undefined ? undefined : (root) => commandRuns(codex, [], root, one.patch)],
+        [
+          "git apply",
+          diff === undefined ? undefined : (root) => commandRuns("git", ["apply", "-"], root, diff),
+        ],
+      ];
+      for (const [name, run] of peers) {
+        if (run === undefined) continue;
+        const peer = await time(run);
+        const ratio = (ours: number | undefined): string =>
+          ours === undefined || peer === undefined ? "-" : `${(ours / peer).toFixed(2)}x`;
+        print(
+          `  ${name.padEnd(21)} ${shown(peer)}; ours: ${ratio(memory)} without fsync, ${ratio(durable)} with, ${ratio(command)} as a command`,
+        );
+      }
     }
   } finally {
     await rm(base, { recursive: true, force: true });
   }
 }
 
-function planOnly(one: Case): void {
-  for (const op of parsePatch(one.patch).ops) {
-    if (op.kind === "update") placeHunks(parseDocument(one.files[op.path] ?? ""), op.hunks);
-  }
+function shown(milliseconds: number | undefined): string {
+  return milliseconds === undefined ? "fails" : `${milliseconds.toFixed(1)} ms`;
 }
 
-async function ours(one: Case, root: string, home: string, fsync: boolean): Promise<void> {
-  await applyPatch({ root, home, patch: one.patch, disk: createDisk({ fsync }) }).catch((error: unknown) => {
-    if (one.fails !== true) throw error;
-  });
+async function inProcess(one: PatchCase, root: string, home: string, fsync: boolean): Promise<boolean> {
+  return applyPatch({ root, home, patch: one.patch, disk: createDisk({ fsync }) }).then(
+    () => true,
+    () => false,
+  );
 }
 
-function command(program: string, args: string[], cwd: string, input: string): Promise<void> {
-  spawnSync(program, args, { cwd, input, maxBuffer: 1 << 28 });
-  return Promise.resolve();
+function commandRuns(program: string, args: string[], cwd: string, input: string): boolean {
+  return spawnSync(program, args, { cwd, input, maxBuffer: 1 << 28 }).status === 0;
 }
 
-/** A fresh tree each time, written before the clock starts. */
-async function timed(
-  one: Case,
-  base: string,
-  run: (root: string, home: string) => Promise<void>,
-): Promise<number> {
+/** A fresh tree each time, written before the clock starts. Undefined: it doesn't end as the case says. */
+async function median(one: PatchCase, base: string, run: Runner): Promise<number | undefined> {
   const times: number[] = [];
-  for (let i = 0; i < 5; i++) {
+  // One more, which doesn't count: a server has warmed up after its first patch.
+  for (let i = -1; i < RUNS; i++) {
     const folder = await mkdtemp(join(base, "run-"));
     const root = join(folder, "work");
     for (const [name, text] of Object.entries(one.files)) {
@@ -82,93 +85,40 @@ async function timed(
       await writeFile(join(root, name), text);
     }
     const start = performance.now();
-    await run(root, join(folder, "home"));
-    times.push(performance.now() - start);
+    const applied = await run(root, join(folder, "home"));
+    if (i >= 0) times.push(performance.now() - start);
     await rm(folder, { recursive: true, force: true });
+    if (applied !== one.applies) return undefined;
   }
-  return times.sort((a, b) => a - b)[2] ?? 0;
+  return times.sort((a, b) => a - b)[RUNS >> 1];
 }
 
-async function median(runs: number, run: () => Promise<void>): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < runs; i++) {
-    const start = performance.now();
-    await run();
-    times.push(performance.now() - start);
-  }
-  return times.sort((a, b) => a - b)[runs >> 1] ?? 0;
-}
-
-/** The binary looks at the name it was called by. */
+/** The binary looks at the name it was called by. CODEX_BIN names another one. */
 async function codexCommand(base: string): Promise<string | undefined> {
-  const binary = process.env["CODEX_BIN"];
-  if (binary === undefined) return undefined;
+  const binary = process.env["CODEX_BIN"] ?? (await codexBinary());
+  if (binary === undefined || !existsSync(binary)) return undefined;
   const link = join(base, "apply_patch");
   await symlink(binary, link);
   return link;
 }
 
-function cases(): Case[] {
-  const numbered = (count: number): string[] =>
-    Array.from({ length: count }, (_, i) => `line ${i} of the file, with some text`);
-  const text = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join("");
-  const big = numbered(25_000);
-  const v4a = (body: string): string => `*** Begin Patch\n${body}*** End Patch\n`;
+const TARGETS: Record<string, string> = {
+  "linux-x64": "x86_64-unknown-linux-musl",
+  "linux-arm64": "aarch64-unknown-linux-musl",
+  "darwin-x64": "x86_64-apple-darwin",
+  "darwin-arm64": "aarch64-apple-darwin",
+};
 
-  const oneHunk = { at: 12_500 };
-  const hunkLines = (lines: readonly string[], at: number): string =>
-    ` ${lines[at - 1]}\n-${lines[at]}\n+changed ${at}\n ${lines[at + 1]}\n`;
-  const range = (at: number): string => `@@ -${at},3 +${at},3 @@\n`;
-
-  const many: Record<string, string> = {};
-  let manyPatch = "";
-  let manyDiff = "";
-  for (let i = 0; i < 200; i++) {
-    const lines = Array.from({ length: 40 }, (_, k) => `file ${i} line ${k}`);
-    many[`d${i % 10}/f${i}.txt`] = text(lines);
-    manyPatch += `*** Update File: d${i % 10}/f${i}.txt\n@@\n${hunkLines(lines, 20)}`;
-    manyDiff += `--- a/d${i % 10}/f${i}.txt\n+++ b/d${i % 10}/f${i}.txt\n${range(20)}${hunkLines(lines, 20)}`;
-  }
-
-  const huge = numbered(100_000);
-  let hunks = "";
-  let hugeDiff = "";
-  for (let i = 0; i < 5_000; i++) {
-    const at = i * 20 + 10;
-    hunks += `@@\n${hunkLines(huge, at)}`;
-    hugeDiff += range(at) + hunkLines(huge, at);
-  }
-  const same = Array.from({ length: 100_000 }, (_, i) => (i % 50 === 0 ? `mark ${i}` : "    same();  "));
-  const fuzzy = Array.from({ length: 2_000 }, (_, i) => `@@\n mark ${i * 50}\n-same();\n+other();\n`).join(
-    "",
-  );
-  const missing = Array.from({ length: 200 }, () => " same();\n").join("") + "-absent();\n+x\n";
-  return [
-    {
-      name: "one hunk in 1 MB",
-      files: { "f.txt": text(big) },
-      patch: v4a(`*** Update File: f.txt\n@@\n${hunkLines(big, oneHunk.at)}`),
-      diff: `--- a/f.txt\n+++ b/f.txt\n${range(oneHunk.at)}${hunkLines(big, oneHunk.at)}`,
-    },
-    { name: "200 files", files: many, patch: v4a(manyPatch), diff: manyDiff },
-    {
-      name: "5,000 hunks in 100k lines",
-      files: { "f.txt": text(huge) },
-      patch: v4a(`*** Update File: f.txt\n${hunks}`),
-      diff: `--- a/f.txt\n+++ b/f.txt\n${hugeDiff}`,
-    },
-    {
-      name: "worst-case fuzzy",
-      files: { "f.txt": text(same) },
-      patch: v4a(`*** Update File: f.txt\n${fuzzy}`),
-    },
-    {
-      name: "worst-case not found",
-      files: { "f.txt": text(same) },
-      patch: v4a(`*** Update File: f.txt\n@@\n${missing}`),
-      fails: true,
-    },
-  ];
+async function codexBinary(): Promise<string | undefined> {
+  const platform = `${process.platform}-${process.arch}`;
+  const target = TARGETS[platform];
+  if (target === undefined) return undefined;
+  // npm runs scripts in the repository's folder. Not bundled: that file finds the cache by its own place.
+  const cache = (await import(pathToFileURL(resolve("scripts/cache.mjs")).href)) as {
+    installed(name: string, packages: Record<string, string>): Promise<string>;
+  };
+  const modules = await cache.installed("codex", { "@openai/codex": CODEX });
+  return join(modules, `@openai/codex-${platform}`, "vendor", target, "bin", "codex");
 }
 
-await benchPatch((line) => void process.stdout.write(`${line}\n`));
+await main((line) => void process.stdout.write(`${line}\n`));

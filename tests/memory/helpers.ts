@@ -26,12 +26,15 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     signal: new AbortController().signal,
     clock: { ...systemClock, now: () => new Date(2026, 2, 9, 23, 30).getTime() },
     log: silentLogger,
+    workspace: async () => root,
     memoryRoot: async () => root,
     sharedMemory: () => [],
     mayRead: async () => true,
     home,
+    env: () => undefined,
     settings: () => configSchema.parse({ memory }),
     progress: () => {},
+    later: () => {},
   } as unknown as ToolContext;
   return {
     root,

@@ -130,6 +130,26 @@ describe("policy", () => {
     expect(verdict([open], about("/w/.gitignore", "write")).decision).toBe("allow");
   });
 
+  test("a rule that asks doesn't soften a level's refusal", () => {
+    const readonly: PolicyLayer = {
+      source: "readonly",
+      policy: configSchema.parse({
+        autonomy: { level: "readonly" },
+        rules: [{ tool: "*", decision: "ask" }],
+      }),
+    };
+    const about: Facts = {
+      tool: "x",
+      effect: "write",
+      commands: [],
+      paths: [],
+      urls: [],
+      needsApproval: false,
+    };
+    expect(verdict([readonly], about).decision).toBe("deny");
+    expect(verdict([readonly], { ...about, effect: "read" }).decision).toBe("ask");
+  });
+
   test("an allow rule answers a question but lifts no refusal", () => {
     const supervised = configSchema.parse({
       autonomy: { level: "supervised" },

@@ -123,7 +123,7 @@ describe("the chain of claims", () => {
     const { store, clock } = await open();
     await store.runs.claim(KEY, draft(1, clock), undefined);
     const [active] = await store.runs.active();
-    await store.runs.settle(active!);
+    store.runs.settle(active!);
     expect(await store.runs.active()).toEqual([]);
     await store.runs.reactivate(KEY, 1);
     await store.runs.reactivate(KEY, 1);

@@ -8,10 +8,12 @@ export async function checkStores(home: string): Promise<Finding[]> {
   const found = await stat(home).catch(() => undefined);
   if (found === undefined) {
     const parent = await nearestFolder(home);
-    const canCreate = await access(parent, constants.W_OK).then(
-      () => true,
-      () => false,
-    );
+    const canCreate =
+      (await stat(parent)).isDirectory() &&
+      (await access(parent, constants.W_OK).then(
+        () => true,
+        () => false,
+      ));
     return canCreate
       ? [{ check: "stores", status: "ok", says: `${home} will be made at the first use` }]
       : [

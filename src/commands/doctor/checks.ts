@@ -1,4 +1,6 @@
+import { get } from "node:http";
 import { createServer } from "node:net";
+import { text } from "node:stream/consumers";
 import { join } from "node:path";
 import { stat } from "node:fs/promises";
 import { createCamel, type Camel, type CamelOptions } from "../../camel.ts";
@@ -159,12 +161,17 @@ export async function checkPort({ host, port }: Config["http"]): Promise<Finding
   ];
 }
 
-async function isOurs(host: string, port: number): Promise<boolean> {
-  const address = host.includes(":") ? `[${host}]` : host === "0.0.0.0" ? "127.0.0.1" : host;
-  return fetch(`http://${address}:${port}/healthz`, { signal: AbortSignal.timeout(2_000) })
-    .then((answer) => answer.text())
-    .then(
-      (text) => text.includes('"camel-mcp"'),
-      () => false,
-    );
+/** http.get and not fetch, which can let the process end while it waits for a peer that closes at once. */
+function isOurs(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const address = host === "0.0.0.0" ? "127.0.0.1" : host;
+    const request = get({ host: address, port, path: "/healthz", timeout: 2_000 }, (answer) => {
+      text(answer).then(
+        (body) => resolve(body.includes('"camel-mcp"')),
+        () => resolve(false),
+      );
+    });
+    request.on("timeout", () => request.destroy());
+    request.on("error", () => resolve(false));
+  });
 }

@@ -117,15 +117,20 @@ function removeIn(text: string, path: readonly string[]): string {
   const siblings = object.children ?? [];
   const previous = siblings[siblings.indexOf(property) - 1];
   const end = property.offset + property.length;
+  const lineStart = text.lastIndexOf("\n", property.offset - 1) + 1;
+  const hasOwnLine = text.slice(lineStart, property.offset).trim() === "";
   const comma = skipTrivia(text, end);
   if (text[comma] === ",") {
-    const without = splice(text, comma, 1, "");
-    return tidy(splice(without, property.offset, property.length, ""), property.offset, object);
+    const rest = text.slice(end, comma) + text.slice(comma + 1);
+    // On a line with others, the blank between them goes with it.
+    const without = text.slice(0, property.offset) + (hasOwnLine ? rest : rest.replace(/^[ \t]+/, ""));
+    return tidy(without, property.offset, object);
   }
-  const without = splice(text, property.offset, property.length, "");
-  if (previous === undefined) return tidy(without, property.offset, object);
-  const before = skipTrivia(without, previous.offset + previous.length);
-  return tidy(splice(without, before, 1, ""), property.offset - 1, object);
+  const start = hasOwnLine ? property.offset : text.slice(0, property.offset).trimEnd().length;
+  const without = splice(text, start, end - start, "");
+  if (previous === undefined) return tidy(without, start, object);
+  const before = skipTrivia(text, previous.offset + previous.length);
+  return tidy(splice(without, before, 1, ""), start - 1, object);
 }
 
 /** Takes away the line that a removal left blank, or what is left inside braces that hold nothing more. */
@@ -135,9 +140,7 @@ function tidy(text: string, at: number, object: Node): string {
   const start = text.lastIndexOf("\n", at - 1) + 1;
   const newline = text.indexOf("\n", at);
   const stop = newline === -1 ? text.length : newline + 1;
-  if (text.slice(start, stop).trim() === "") return splice(text, start, stop - start, "");
-  const blanks = /^[ \t]*/.exec(text.slice(at))?.[0].length ?? 0;
-  return splice(text, at, blanks, "");
+  return text.slice(start, stop).trim() === "" ? splice(text, start, stop - start, "") : text;
 }
 
 /** The first offset from `at` on that is neither white space nor comment. */

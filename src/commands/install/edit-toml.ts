@@ -27,16 +27,15 @@ export const toml: Format = {
       const title = `[${[key, name].map(bare).join(".")}]`;
       return `${text}${gap}${title}${eol}${lines(entry)}${eol}`;
     }
+    const present = (parse(text)[key] as Record<string, Entry>)[name] ?? {};
     const own = statements.slice(statements.indexOf(header) + 1);
     const body = own.slice(0, endOfTable(own));
     let result = text;
     // From the end to the start, so that offsets stay right.
     const last = body.at(-1) ?? header;
-    const known = new Set(body.map((one) => one.field));
-    const added = Object.fromEntries(Object.entries(entry).filter(([field]) => !known.has(field)));
+    const added = Object.fromEntries(Object.entries(entry).filter(([field]) => !(field in present)));
     if (Object.keys(added).length > 0)
       result = result.slice(0, last.lineEnd) + eol + lines(added) + result.slice(last.lineEnd);
-    const present = (parse(text)[key] as Record<string, Entry>)[name] ?? {};
     for (const { field, start, end, lineEnd } of body.toReversed()) {
       if (field === undefined || isSame(present[field], entry[field])) continue;
       result =
@@ -44,22 +43,27 @@ export const toml: Format = {
           ? result.slice(0, start) + lines({ [field]: entry[field] }) + result.slice(end)
           : result.slice(0, start) + result.slice(lineEnd).replace(/^\r?\n/, "");
     }
-    return result;
+    const stale = Object.keys(present).filter((field) => !(field in entry));
+    return stale.reduce((rest, field) => removeTables(rest, [key, name, field]), result);
   },
 
-  remove(text, { key, name }: Place) {
-    const statements = scan(text);
-    let result = text;
-    for (const [index, header] of [...statements.entries()].toReversed()) {
-      if (header.table?.[0] !== key || header.table[1] !== name) continue;
-      const following = statements.slice(index + 1);
-      const last = following[endOfTable(following) - 1] ?? header;
-      const before = result.slice(0, header.start).replace(/(\r?\n)\r?\n$/, "$1");
-      result = before + result.slice(last.lineEnd).replace(/^\r?\n/, "");
-    }
-    return result;
-  },
+  remove: (text, { key, name }: Place) => removeTables(text, [key, name]),
 };
+
+/** Removes the table at `path` and those below it; comments between tables stay. */
+function removeTables(text: string, path: readonly string[]): string {
+  const statements = scan(text);
+  let result = text;
+  for (const [index, header] of [...statements.entries()].toReversed()) {
+    if (!path.every((part, depth) => header.table?.[depth] === part)) continue;
+    const following = statements.slice(index + 1);
+    const last = following[endOfTable(following) - 1] ?? header;
+    const before = result.slice(0, header.start).replace(/(\r?\n)\r?\n$/, "$1");
+    const after = result.slice(last.lineEnd).replace(before === "" ? /^(?:\r?\n)+/ : /^\r?\n/, "");
+    result = before + after;
+  }
+  return result;
+}
 
 /** A `[header]` or a `key = value`, by offsets. `lineEnd` is behind a comment on its last line. */
 interface Statement {

@@ -2,10 +2,11 @@
 import { formatPatch, type StructuredPatchHunk } from "diff";
 import type { ToolOutput } from "../tool.ts";
 import type { ApplyResult } from "./apply.ts";
-import type { FileChange } from "./plan.ts";
+import type { FileChange } from "./change.ts";
 
 /** Together under 8,000 characters, where the strictest host cuts. */
 const FILES_CHARS = 2_400;
+const MAX_LINES = 40;
 const NOTES_CHARS = 1_200;
 const DIFF_CHARS = 3_400;
 const MAX_RANGES = 12;
@@ -72,7 +73,7 @@ function within(all: readonly string[], budget: number, what: string): { lines: 
   let left = budget;
   for (const line of all) {
     left -= line.length + 1;
-    if (left < 0 && lines.length > 0) break;
+    if ((left < 0 && lines.length > 0) || lines.length === MAX_LINES) break;
     lines.push(line.slice(0, budget));
   }
   const count = lines.length;

@@ -4,7 +4,7 @@ import type { Edit, NewLine, TextDocument } from "./document.ts";
 import type { Hunk, HunkLine } from "./patch.ts";
 import { readingsOf, type Reading } from "./repair.ts";
 import { countBelow, findAll, type Hits } from "./search.ts";
-import { normalize, reindent, TIERS, type MatchTier } from "./tiers.ts";
+import { normalize, normalizeAll, reindent, TIERS, type MatchTier } from "./tiers.ts";
 
 export interface Candidate {
   hunk: Hunk;
@@ -75,11 +75,10 @@ class CandidateFinder {
   constructor(document: TextDocument, index: AnchorIndex) {
     this.document = document;
     this.index = index;
-    this.normalized.set("exact", document.lines);
   }
 
   search(pending: readonly Candidate[], tier: MatchTier): void {
-    const lines = this.normalized.get(tier) ?? this.document.lines.map((line) => normalize(line, tier));
+    const lines = this.normalized.get(tier) ?? normalizeAll(this.document.lines, tier);
     this.normalized.set(tier, lines);
     const patterns = pending.map(({ old }) => old.map((line) => normalize(line.text, tier)));
     const found = findAll(lines, patterns);

@@ -2,7 +2,7 @@
 import type { TextDocument } from "./document.ts";
 import type { Hunk } from "./patch.ts";
 import { findAll } from "./search.ts";
-import { normalize } from "./tiers.ts";
+import { normalize, normalizeAll } from "./tiers.ts";
 
 export interface Hint {
   alreadyAppliedAt?: number;
@@ -28,7 +28,7 @@ export function hintFor(document: TextDocument, hunk: Hunk): Hint {
   const after = hunk.lines.filter((line) => line.kind !== "-");
   const hint: Hint = {};
   if (hunk.lines.some((line) => line.kind === "+")) {
-    const trimmed = document.lines.map((line) => line.trimEnd());
+    const trimmed = normalizeAll(document.lines, "trailing-blanks");
     const hit = findAll(trimmed, [after.map((line) => line.text.trimEnd())])[0]?.[0];
     if (hit !== undefined) hint.alreadyAppliedAt = hit + 1;
   }
@@ -66,8 +66,7 @@ function nearestStart(lines: readonly string[], old: readonly string[]): number 
     wanted.set(key, offsets);
   }
   const positions = new Map<string, number[]>();
-  for (let i = 0; i < lines.length; i++) {
-    const key = normalize(lines[i] ?? "", "punctuation");
+  for (const [i, key] of normalizeAll(lines, "punctuation").entries()) {
     if (!wanted.has(key)) continue;
     const list = positions.get(key) ?? [];
     if (list.length <= MAX_OCCURRENCES) list.push(i);

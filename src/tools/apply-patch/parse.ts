@@ -1,36 +1,19 @@
-/**
- * V4A, strictly:
- *
- *   patch   = [ "*** Begin Patch" ] { file } [ "*** End Patch" ]
- *   file    = add | delete | update | move
- *   add     = "*** Add File: " path { "+" text }
- *   delete  = "*** Delete File: " path
- *   move    = "*** Move File: " path " -> " path
- *   update  = "*** Update File: " path [ "*** Move to: " path ] { hunk }
- *   hunk    = { anchor } { line } [ "*** End of File" ]
- *   anchor  = "@@" [ " " text [ " @@" ] ] | "@@ -" l "," c " +" l "," c " @@" [ text ]
- *   line    = ( " " | "+" | "-" ) text
- *
- * More lenient, each reported as a repair: an empty line is blank context (or an empty added line in Add File), a
- * line without a prefix is context, a `---`/`+++` pair after the Update header is skipped. Text before the first
- * marker, one code fence and one heredoc are wrapping. A "*** Begin Patch" without its end is refused: the text
- * was probably cut off. Text after the end is refused too: nothing the caller sent is dropped in silence.
- */
-import type { Hunk, ParsedPatch, PatchOp, Repair, SourceLine, UpdateOp } from "./patch.ts";
-import {
-  closeHunk,
-  emptyHunk,
-  invalid,
-  parseHunkHeader,
-  pushHunkLine,
-  reportHunkRepairs,
-} from "./parse-hunk.ts";
+/** Patch text to operations: finds the patch in what was sent, and hands it to the grammar it is written in. */
+import { invalid } from "./parse-hunk.ts";
+import type { ParsedPatch } from "./patch.ts";
 import { parseUnified } from "./parse-unified.ts";
-import { unwrap, type Wrapping } from "./unwrap.ts";
-
-const HEADER = /^\*\*\* ?([A-Z][A-Za-z ]{2,20}?)(?::(.*))?$/;
+import { parseV4a } from "./parse-v4a.ts";
+import { unwrap } from "./unwrap.ts";
 
 export function parsePatch(text: string): ParsedPatch {
+  const broken = /\p{Surrogate}/u.exec(text);
+  if (broken !== null) {
+    throw invalid(
+      "half of a character (a lone surrogate), which no file can hold.",
+      text.slice(0, broken.index).split("\n").length,
+      "Send the line again with the whole character.",
+    );
+  }
   const wrapping = unwrap(text);
   if (wrapping.format === "none") {
     throw invalid(
@@ -39,7 +22,7 @@ export function parsePatch(text: string): ParsedPatch {
       'Send "*** Begin Patch", then "*** Update File: path", "*** Add File: path" or "*** Delete File: path" sections, then "*** End Patch"; or a unified diff.',
     );
   }
-  const parsed = wrapping.format === "unified" ? parseUnified(wrapping) : new V4aParser(wrapping).parse();
+  const parsed = wrapping.format === "unified" ? parseUnified(wrapping) : parseV4a(wrapping);
   if (parsed.ops.length === 0) {
     throw invalid(
       "The patch names no file.",
@@ -55,261 +38,4 @@ export function parsePatch(text: string): ParsedPatch {
     });
   }
   return parsed;
-}
-
-interface Header {
-  name: string;
-  value: string;
-}
-
-class V4aParser {
-  private at: number;
-  private readonly lines: SourceLine[];
-  private readonly closers: ReadonlySet<string>;
-  private readonly ops: PatchOp[] = [];
-  private readonly repairs: Repair[] = [];
-  private envelope: { open: boolean; line: number } = { open: false, line: 0 };
-  private ended = false;
-
-  constructor(wrapping: Wrapping) {
-    this.lines = wrapping.lines;
-    this.at = wrapping.first;
-    this.closers = wrapping.closers;
-  }
-
-  parse(): ParsedPatch {
-    while (this.at < this.lines.length) this.section();
-    if (this.envelope.open) {
-      throw invalid(
-        'the patch begins with "*** Begin Patch" but "*** End Patch" is missing: it may have been cut off.',
-        this.lines.length,
-        'Send the whole patch again, ending with "*** End Patch".',
-      );
-    }
-    return { format: "v4a", ops: this.ops, repairs: this.repairs };
-  }
-
-  private text(): string {
-    return this.lines[this.at]?.text ?? "";
-  }
-
-  private header(): Header | undefined {
-    const line = this.text();
-    if (!line.startsWith("***")) return undefined;
-    const found = HEADER.exec(line.trimEnd());
-    return found === null ? undefined : { name: found[1] ?? "", value: (found[2] ?? "").trim() };
-  }
-
-  private closes(): boolean {
-    return !this.envelope.open && this.closers.has(this.text().trim());
-  }
-
-  private section(): void {
-    const number = this.at + 1;
-    const line = this.text();
-    if (line.trim() === "") {
-      this.at++;
-      return;
-    }
-    if (this.closes()) {
-      this.at++;
-      this.ended = true;
-      return;
-    }
-    const header = this.header();
-    if (header?.name === "Begin Patch") {
-      if (this.envelope.open) {
-        throw invalid('a second "*** Begin Patch" before "*** End Patch".', number, "Send one envelope.");
-      }
-      this.envelope = { open: true, line: number };
-      this.at++;
-      return;
-    }
-    if (header?.name === "End Patch") {
-      this.envelope.open = false;
-      this.ended = true;
-      this.at++;
-      return;
-    }
-    if (this.ended && !this.envelope.open) {
-      throw invalid(
-        `"${shorten(line)}" follows the end of the patch.`,
-        number,
-        'Remove everything after "*** End Patch", or move it inside.',
-      );
-    }
-    if (header === undefined) {
-      const last = this.ops.at(-1);
-      const where =
-        last === undefined
-          ? ""
-          : last.kind === "add"
-            ? ` Lines of "*** Add File: ${last.path}" must start with "+".`
-            : last.kind === "delete"
-              ? ` "*** Delete File:" takes no lines.`
-              : "";
-      throw invalid(
-        `"${shorten(line)}" is not a file header.${where}`,
-        number,
-        'Start each file with "*** Add File: path", "*** Update File: path" or "*** Delete File: path", and each line of a new file with "+".',
-      );
-    }
-    this.file(header, number);
-  }
-
-  private file(header: Header, patchLine: number): void {
-    const { name, value } = header;
-    if (!["Add File", "Delete File", "Update File", "Move File"].includes(name)) {
-      throw invalid(
-        `"*** ${name}" is not a known header here.`,
-        patchLine,
-        'Known headers: "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:" right after an Update header, "*** End of File" after a hunk. Prefix the line with a blank if it is context.',
-      );
-    }
-    if (value === "")
-      throw invalid(`"*** ${name}:" names no path.`, patchLine, "Write the path after the colon.");
-    this.at++;
-    if (name === "Add File") this.addFile(value, patchLine);
-    else if (name === "Delete File") this.ops.push({ kind: "delete", path: value, patchLine });
-    else if (name === "Update File") this.updateFile(value, patchLine);
-    else {
-      const [from, to, more] = value.split(" -> ").map((part) => part.trim());
-      if (from === undefined || from === "" || to === undefined || to === "" || more !== undefined) {
-        throw invalid(
-          '"*** Move File:" needs "old -> new".',
-          patchLine,
-          'Write "*** Move File: old -> new".',
-        );
-      }
-      this.ops.push({ kind: "update", path: from, moveTo: to, hunks: [], patchLine });
-    }
-  }
-
-  private addFile(path: string, patchLine: number): void {
-    const headerHasCr = this.lines[patchLine - 1]?.cr ?? false;
-    const content: string[] = [];
-    let pendingBlanks = 0;
-    let blanks = 0;
-    let newlineAtEnd = true;
-    for (; this.at < this.lines.length; this.at++) {
-      const line = this.lines[this.at];
-      if (line === undefined) break;
-      if (line.text === "") {
-        pendingBlanks++;
-        continue;
-      }
-      if (line.text.startsWith("\\ No newline") && content.length > 0) {
-        newlineAtEnd = false;
-        continue;
-      }
-      if (!line.text.startsWith("+")) break;
-      for (; pendingBlanks > 0; pendingBlanks--, blanks++) content.push("");
-      // CRLF in the content only (the markers are LF) is what the new file is meant to hold.
-      content.push(line.text.slice(1) + (line.cr && !headerHasCr ? "\r" : ""));
-    }
-    if (blanks > 0) {
-      this.repairs.push({
-        kind: "blank_prefix",
-        patchLine,
-        message: `${path}: ${blanks} empty line(s) without "+" were read as empty lines of the new file`,
-      });
-    }
-    const text = content.length === 0 ? "" : content.join("\n") + (newlineAtEnd ? "\n" : "");
-    this.ops.push({ kind: "add", path, patchLine, content: text, lineCount: content.length });
-  }
-
-  private updateFile(path: string, patchLine: number): void {
-    const op: UpdateOp = { kind: "update", path, patchLine, hunks: [] };
-    const move = this.header();
-    if (move?.name === "Move to") {
-      if (move.value === "")
-        throw invalid('"*** Move to:" names no path.', this.at + 1, "Write the new path.");
-      op.moveTo = move.value;
-      this.at++;
-    }
-    this.skipUnifiedHeaders(path);
-    let hunk: Hunk | undefined;
-    const finish = (): void => {
-      if (hunk === undefined) return;
-      closeHunk(hunk);
-      if (hunk.lines.length === 0) {
-        if (hunk.anchors.length === 0 && hunk.patchLine === 0) return;
-        throw invalid(
-          `hunk ${hunk.number} of ${path} has no lines.`,
-          hunk.patchLine,
-          'After "@@" write the old lines (prefix " " or "-") and the new ones (prefix "+").',
-        );
-      }
-      reportHunkRepairs(path, hunk, this.repairs);
-      op.hunks.push(hunk);
-      hunk = undefined;
-    };
-    for (; this.at < this.lines.length; this.at++) {
-      const line = this.text();
-      const number = this.at + 1;
-      const header = this.header();
-      if (header !== undefined) {
-        if (header.name !== "End of File") break;
-        if (hunk === undefined) {
-          throw invalid(
-            '"*** End of File" without a hunk before it.',
-            number,
-            "Put it after the hunk's lines.",
-          );
-        }
-        hunk.endOfFile = true;
-        finish();
-        continue;
-      }
-      if (this.closes()) break;
-      if (line.startsWith("@@")) {
-        if (hunk !== undefined && hunk.lines.some((entry) => entry.bare !== true)) finish();
-        hunk ??= emptyHunk(op.hunks.length + 1, number);
-        hunk.lines = [];
-        const { anchor, oldStart } = parseHunkHeader(line);
-        if (oldStart !== undefined) {
-          hunk.oldStart = oldStart;
-          if (hunk.anchors.length === 0) hunk.advisoryAnchors = true;
-        } else if (anchor !== "") hunk.advisoryAnchors = false;
-        if (anchor.trim() !== "") hunk.anchors.push(anchor);
-        continue;
-      }
-      // Empty lines between the header and the first hunk, or after a finished one, are spacing.
-      if (line === "" && hunk === undefined) continue;
-      hunk ??= emptyHunk(op.hunks.length + 1, number);
-      pushHunkLine(hunk, line, number);
-    }
-    finish();
-    if (op.hunks.length === 0 && op.moveTo === undefined) {
-      throw invalid(
-        `"*** Update File: ${path}" has no hunks.`,
-        patchLine,
-        'Add "@@" and the lines to change, or remove the section.',
-      );
-    }
-    this.ops.push(op);
-  }
-
-  private skipUnifiedHeaders(path: string): void {
-    if (this.text().startsWith("--- ") && (this.lines[this.at + 1]?.text.startsWith("+++ ") ?? false)) {
-      const after = this.lines[this.at + 2]?.text ?? "";
-      // Both lines must name this file: "--- x" may be a removed "-- x", a comment in SQL.
-      const names = [this.text(), this.lines[this.at + 1]?.text ?? ""].map((line) => line.slice(4).trim());
-      const isHeader = (name: string): boolean => {
-        const bare = name.split("\t")[0] ?? "";
-        return bare === "/dev/null" || bare === path || bare.slice(2) === path;
-      };
-      if (!after.startsWith("@@") || !names.every(isHeader)) return;
-      this.repairs.push({
-        kind: "unified_header",
-        patchLine: this.at + 1,
-        message: `${path}: a "---"/"+++" pair after the Update header was skipped`,
-      });
-      this.at += 2;
-    }
-  }
-}
-
-function shorten(line: string): string {
-  return line.length > 60 ? `${line.slice(0, 57)}...` : line;
 }

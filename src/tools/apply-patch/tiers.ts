@@ -3,9 +3,9 @@ export const TIERS = ["exact", "trailing-blanks", "indentation", "punctuation"] 
 export type MatchTier = (typeof TIERS)[number];
 
 const PUNCTUATION = new Map<string, string>([
-  ...Array.from("‐‑‒–—―−﹘﹣－").map((dash) => [dash, "-"] as const),
-  ...Array.from("‘’‚‛′＇").map((quote) => [quote, "'"] as const),
-  ...Array.from("“”„‟″«»＂").map((quote) => [quote, '"'] as const),
+  ..."‐‑‒–—―−﹘﹣－".split("").map((dash) => [dash, "-"] as const),
+  ..."‘’‚‛′＇".split("").map((quote) => [quote, "'"] as const),
+  ..."“”„‟″«»＂".split("").map((quote) => [quote, '"'] as const),
   ..."\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u202F\u205F\u3000"
     .split("")
     .map((space) => [space, " "] as const),
@@ -31,6 +31,20 @@ export function normalize(line: string, tier: MatchTier): string {
         .trim();
     }
   }
+}
+
+/** Equal lines are normalised once and share one string, which makes them cheap to look up later. */
+export function normalizeAll(lines: readonly string[], tier: MatchTier): readonly string[] {
+  if (tier === "exact") return lines;
+  const known = new Map<string, string>();
+  return lines.map((line) => {
+    let text = known.get(line);
+    if (text === undefined) {
+      text = normalize(line, tier);
+      known.set(line, text);
+    }
+    return text;
+  });
 }
 
 export function indentOf(line: string): string {

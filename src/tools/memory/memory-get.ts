@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
 import { displayPath, openInside } from "../../shared/paths.ts";
@@ -46,12 +47,7 @@ export const memoryGet = defineTool({
     const real = await resolveMemoryFile(root, path).catch(orMissing);
     const handle = await openInside(root, real).catch(orMissing);
     try {
-      const slice = await readLines(
-        handle.createReadStream({ autoClose: false }),
-        first,
-        wanted,
-        context.signal,
-      );
+      const slice = await readLines(chunksOf(handle), first, wanted, context.signal);
       if (slice.lines.length === 0 && first > 1) {
         throw new CamelError(
           "invalid_input",
@@ -95,6 +91,17 @@ async function missing(error: unknown, root: string, filePath: string, prefix: s
     next: files.length === 0 ? "The memory is empty so far." : `Existing files: ${files.join(", ")}.`,
     details: { files },
   });
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** A stream of Node's takes longer to make than most memory files to read. */
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 interface Slice {

@@ -2,6 +2,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
 import { defineTool, type ToolDef } from "../tool.ts";
+import type { ToolContext } from "../context.ts";
+import type { EmbeddingSettings } from "./embeddings/endpoint.ts";
+import type { SemanticIndex } from "./embeddings/semantic-index.ts";
 import type { Skipped } from "./search/discover.ts";
 import type { MemoryIndex } from "./search/memory-index.ts";
 import type { SearchAnswer, SearchHit } from "./search/search.ts";
@@ -53,6 +56,25 @@ const output = z.object({
 /** Indexes live as long as the tool: one a root, built at its first search. */
 export function createMemorySearchTool(): ToolDef {
   const indexes = new Map<string, MemoryIndex>();
+  const semantics = new Map<string, SemanticIndex>();
+  const semanticOf = async (settings: EmbeddingSettings, context: ToolContext): Promise<SemanticIndex> => {
+    const [{ createEmbed }, { SemanticIndex }] = await Promise.all([
+      import("./embeddings/endpoint.ts"),
+      import("./embeddings/semantic-index.ts"),
+    ]);
+    const { home } = context;
+    const key = JSON.stringify([home, settings]);
+    const { apiKey } = settings;
+    const made =
+      semantics.get(key) ??
+      new SemanticIndex(
+        settings,
+        createEmbed(settings, apiKey === undefined ? undefined : (context.env(apiKey) ?? apiKey)),
+        home,
+      );
+    semantics.set(key, made);
+    return made;
+  };
   return defineTool({
     name: "memory_search",
     title: "Search memory",
@@ -75,7 +97,7 @@ export function createMemorySearchTool(): ToolDef {
           next: `Use a whole number from 1 to ${MOST_RESULTS}.`,
         });
       }
-      const { ranking } = context.settings().memory;
+      const { ranking, embeddings } = context.settings().memory;
       const sinceDay = dayOf("since", input.since);
       const untilDay = dayOf("until", input.until);
       const file = input.file ?? input.path;
@@ -117,6 +139,7 @@ export function createMemorySearchTool(): ToolDef {
           ...(sinceDay === undefined ? {} : { sinceDay }),
           ...(untilDay === undefined ? {} : { untilDay }),
           ranking,
+          ...(embeddings === undefined ? {} : { semantic: await semanticOf(embeddings, context) }),
         },
         {
           progress: (progress, total) => context.progress({ progress, total, message: "indexing memory" }),
@@ -165,6 +188,7 @@ function present(answer: SearchAnswer, query: string): { text: string; structure
   }
   if (answer.isPhraseMissing)
     notes.push("The quoted words stand nowhere as written; these passages hold them apart.");
+  if (answer.semanticNote !== "") notes.push(answer.semanticNote);
   const skipped = skippedNote(answer.skipped);
   if (skipped !== "") notes.push(skipped);
   const note = notes.join(" ");

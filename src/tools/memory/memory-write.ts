@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
 import { defineTool } from "../tool.ts";
+import { writeOptions } from "../write-options.ts";
 import { secretIn } from "./secrets.ts";
 
 const schema = z.object({
@@ -53,7 +54,10 @@ export const memoryWrite = defineTool({
   async execute(input, context) {
     const action = input.action ?? "append";
     const file = input.file ?? todaysFile(context.clock.now());
-    const target = { root: await context.memoryRoot(), home: context.home, clock: context.clock, file };
+    const root = await context.memoryRoot();
+    // Where the memory lies in the workspace, a folder unsafe to write in (the user's home, say) is refused as one.
+    if (root === (await context.workspace("read").catch(() => undefined))) await context.workspace("write");
+    const target = { ...writeOptions("memory_write", root, context), file };
     const { appendNote, checkNotePath, replaceNote } = await import("./write-note.ts");
     checkNotePath(file);
     const text = action === "forget" ? "" : (input.text ?? "");
@@ -71,19 +75,25 @@ export const memoryWrite = defineTool({
         },
       );
     }
-    const secret = input.allowSecrets === true ? undefined : secretIn(text);
+    const heading = input.heading?.replace(/^\s*#+/, "").trim() ?? "";
+    if (/[\r\n]/.test(heading)) {
+      throw new CamelError("invalid_input", "The heading has more than one line.", {
+        next: "Send a heading of one line, and the rest as text.",
+      });
+    }
+    const secret = input.allowSecrets === true ? undefined : secretIn(`${heading}\n${text}`);
     if (secret !== undefined) {
       throw new CamelError("denied_by_policy", `The text looks like it holds ${secret}.`, {
         next: "Leave the credential out, or pass allowSecrets: true if the user wants it kept in plain text.",
       });
     }
     if (action === "append") {
-      const line = await appendNote(target, text, input.heading ?? undefined);
-      return { text: `Added to ${file}:${line}.`, structured: { action, file, line, checkpoint: "" } };
+      const { line, checkpoint } = await appendNote(target, text, heading === "" ? undefined : heading);
+      return { text: `Added to ${file}:${line}.`, structured: { action, file, line, checkpoint } };
     }
     const { line, checkpoint } = await replaceNote(target, input.oldText ?? "", text);
     return {
-      text: `${action === "forget" ? "Forgotten" : "Replaced"} in ${file}:${line}. The old file is kept as ${checkpoint}.`,
+      text: `${action === "forget" ? "Forgotten" : "Replaced"} in ${file}:${line}. The old file is kept as checkpoint ${checkpoint}.`,
       structured: { action, file, line, checkpoint },
     };
   },

@@ -1,4 +1,5 @@
 import picomatch from "picomatch";
+import type { SemanticIndex } from "../embeddings/semantic-index.ts";
 import { NO_DAY } from "./dates.ts";
 import { noneSkipped, type Skipped } from "./discover.ts";
 import { keywordRanking } from "./keyword-ranking.ts";
@@ -18,6 +19,8 @@ export interface SearchRequest {
   sinceDay?: number;
   untilDay?: number;
   ranking?: "passages" | "keyword";
+  /** Meaning beside words, where the user set it up. */
+  semantic?: SemanticIndex;
 }
 
 export interface SearchHit {
@@ -35,6 +38,8 @@ export interface SearchAnswer {
   skipped: Skipped;
   /** The quoted words stand nowhere as written; the hits hold them apart. */
   isPhraseMissing: boolean;
+  /** What the embeddings have to say about this answer; "" for nothing. */
+  semanticNote: string;
 }
 
 /** An index and the prefix its files are shown with: "" for the agent's own, `shared/NAME/` for a granted one. */
@@ -128,6 +133,7 @@ async function searchOnce(
       skipped,
       isCurrent: true,
       isPhraseMissing: false,
+      semanticNote: "",
     };
   }
 
@@ -137,6 +143,17 @@ async function searchOnce(
     { segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false },
     query,
   );
+  const semanticNote =
+    (await request.semantic?.raise(
+      request.query,
+      segments.map(({ segment, root, isLive }, number) => ({
+        segment,
+        folder: root.index.root,
+        isLive,
+        mayShow: (file) => mayShow(number, file),
+      })),
+      ranking,
+    )) ?? "";
   let isPhraseMissing = false;
   if (query.phrases.length > 0) {
     const best: Candidate[] = [];
@@ -150,6 +167,7 @@ async function searchOnce(
     else isPhraseMissing = ranking.best.length > 0;
   }
   const { passages, isCurrent } = await showable(plain, ranking, request.maxResults, textOf, mayShow);
+  ranking.release();
   const hits = passages.map(({ passage, text }): SearchHit => {
     const { segment, root } = segments[passage.segment] ?? unknownSegment();
     return {
@@ -163,7 +181,7 @@ async function searchOnce(
         .replaceAll("\r\n", "\n"),
     };
   });
-  return { hits, fileCount, skipped, isCurrent, isPhraseMissing };
+  return { hits, fileCount, skipped, isCurrent, isPhraseMissing, semanticNote };
 }
 
 /** The best passages of files that are still what was ranked and that policy lets the caller see. */

@@ -34,10 +34,10 @@ export class SegmentBuilder {
   readonly #kind = new Column();
   readonly #heading = new Column();
   readonly #length = new Column();
-  readonly #terms = new HashTable(1 << 14);
+  readonly #terms = new HashTable(1 << 10);
   /** Words as written, by their hash, so that each spelling is normalised once. */
-  readonly #spellings = new HashTable(1 << 14);
-  readonly #groups = new HashTable(1 << 12);
+  readonly #spellings = new HashTable(1 << 10);
+  readonly #groups = new HashTable(1 << 8);
   readonly #groupNext = new Column();
   readonly #postings = new PostingLists();
   #tokens = 0;

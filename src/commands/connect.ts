@@ -1,0 +1,81 @@
+import { openBridge } from "../client/bridge.ts";
+import { CamelClientError, type ClientErrorCode } from "../client/errors.ts";
+import type { CommandContext } from "../cli.ts";
+import { CamelError, type ErrorCode } from "../shared/errors.ts";
+import { MAX_MESSAGE_BYTES, createLineGuard } from "../transport/line-guard.ts";
+import { withResourceUpdates } from "../transport/listen.ts";
+import { usageError } from "./options.ts";
+import { quietConsole } from "./quiet-console.ts";
+import { stopOnSignals } from "./until-stopped.ts";
+
+const TOKEN_ENV = "CAMEL_TOKEN";
+
+/** For hosts that only start commands: a stdio server that is really one elsewhere, reached over HTTP. */
+export async function connect({ words, flags, log }: CommandContext): Promise<number> {
+  const url = endpoint(words[0]);
+  const tokenEnv = flags["token-env"] ?? TOKEN_ENV;
+  const token = process.env[tokenEnv];
+  quietConsole();
+
+  const { stdin, stdout } = process;
+  const ended = new Promise<void>((resolve) => {
+    // All of them: hosts end a server by closing the pipe, and a pipe can break instead of ending.
+    for (const event of ["end", "close", "error"]) stdin.once(event, resolve);
+    stdout.once("error", resolve);
+  });
+  const opening = openBridge({
+    url,
+    token: token === "" ? undefined : token,
+    stdout,
+    log,
+    stdin: stdin.pipe(
+      createLineGuard({
+        maxBytes: MAX_MESSAGE_BYTES,
+        refuse(code, message) {
+          log.warn(message);
+          stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
+        },
+      }),
+    ),
+    followResources: withResourceUpdates,
+  }).catch((error: unknown) => {
+    throw explain(error, tokenEnv, token);
+  });
+  const { stopped, armBackstop } = stopOnSignals(async () => (await opening).stop());
+  void ended.then(armBackstop);
+  const bridge = await opening;
+  await Promise.race([ended, stopped]);
+  await bridge.stop();
+  stdin.destroy();
+  return 0;
+}
+
+/** The address of a server is usually given without the path. */
+function endpoint(given: string | undefined): string {
+  if (given === undefined) throw usageError("Which server? Give its address, as http://127.0.0.1:7800/mcp.");
+  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
+    throw usageError(`"${given}" is not an http or https address.`);
+  const url = new URL(given);
+  if (url.pathname === "/") url.pathname = "/mcp";
+  return url.href;
+}
+
+const CODES: Partial<Record<ClientErrorCode, ErrorCode>> = {
+  unauthorized: "unauthorized",
+  forbidden: "unauthorized",
+  not_mcp: "not_found",
+  timeout: "timeout",
+};
+
+function explain(thrown: unknown, tokenEnv: string, token: string | undefined): unknown {
+  if (!(thrown instanceof CamelClientError)) return thrown;
+  const { code, message, next } = thrown;
+  const about =
+    code === "unauthorized"
+      ? `${token === undefined ? `Put a token in ${tokenEnv}` : `The one in ${tokenEnv} is not valid`}. Make one on the server with \`camel-mcp token create --agent ID\`.`
+      : next;
+  return new CamelError(CODES[code] ?? "unavailable", message, {
+    cause: thrown,
+    ...(about === undefined ? {} : { next: about }),
+  });
+}

@@ -1,0 +1,49 @@
+import { text } from "node:stream/consumers";
+import { createCamel } from "../camel.ts";
+import type { CommandContext } from "../cli.ts";
+import { systemClock } from "../shared/clock.ts";
+import { CamelError } from "../shared/errors.ts";
+import { createSecrets } from "../stores/secrets.ts";
+import { camelOptions, usageError } from "./options.ts";
+
+/** The value comes from stdin, so that it stands neither in the list of processes nor in a shell's history. */
+export async function secret(context: CommandContext): Promise<number> {
+  const [action = "list", name = ""] = context.words;
+  const camel = await createCamel(camelOptions(context));
+  const store = createSecrets({
+    home: camel.home,
+    env: process.env,
+    keychain: camel.config().settings.dynamicTools.keychain,
+    clock: systemClock,
+  });
+  switch (action) {
+    case "set": {
+      if (name === "") throw usageError("secret set: which name?");
+      if (process.stdin.isTTY) process.stderr.write("Type the value, then Enter and Ctrl-D: ");
+      const value = (await text(process.stdin)).replace(/\r?\n$/, "");
+      if (value === "") throw usageError("secret set: the value on stdin is empty.");
+      await store.set(name, value);
+      context.print(`Kept. Tools use it as secret://${name}.\n`);
+      return 0;
+    }
+    case "list": {
+      const names = await store.names();
+      context.print(
+        context.flags.json === true
+          ? `${JSON.stringify(names)}\n`
+          : names.map((one) => `${one}\n`).join("") || "No secrets.\n",
+      );
+      return 0;
+    }
+    case "remove":
+      if (!(await store.remove(name))) {
+        throw new CamelError("not_found", `There is no secret "${name}".`, {
+          next: "See camel-mcp secret list.",
+        });
+      }
+      context.print(`Removed ${name}.\n`);
+      return 0;
+    default:
+      throw usageError(`secret: "${action}" is not an action. Use set, list or remove.`);
+  }
+}

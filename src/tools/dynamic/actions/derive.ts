@@ -1,0 +1,127 @@
+import { CamelError } from "../../../shared/errors.ts";
+import type { ToolContext } from "../../context.ts";
+import type { ToolOutput } from "../../tool.ts";
+import { STRATEGIES, type StrategyType } from "../definition.ts";
+import { rank } from "../search.ts";
+import type { ToolCreateInput } from "../tool.ts";
+import { asError } from "./run.ts";
+
+/** A tool from a description: the runner writes the definition where there is one, else the caller gets the form. */
+export async function derive(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
+  const description = input.description?.trim() ?? "";
+  if (description === "") {
+    throw new CamelError(
+      "invalid_input",
+      "create needs a definition, or a description of what the tool should do.",
+      {
+        next: 'Send tool_create {"action": "create", "description": "…", "strategy_hint": "shell"} to get the form.',
+      },
+    );
+  }
+  const hint = STRATEGIES.find((one) => one === input.strategy_hint) ?? "shell";
+  const form = formFor(description, hint, input.name ?? undefined);
+  const runner = context.caller.depth === 0 ? await context.runner() : undefined;
+  if (runner !== undefined) {
+    const { agentId, depth } = context.caller;
+    const answer = await runner(
+      `Write the definition of a tool as one JSON object and nothing else.\nThe tool: ${description}\nThe form:\n${JSON.stringify(form, null, 2)}\nRules:\n${RULES.join("\n")}`,
+      { agentId, depth: depth + 1 },
+      context.signal,
+    );
+    const definition = jsonIn(answer.text);
+    if (definition !== undefined) {
+      // Through the door again: what the runner wrote is judged like what anybody else wrote.
+      const result = await context.callTool("tool_create", { action: "create", definition }, { own: true });
+      if (result.isError === true) throw asError(result);
+      return { text: result.text, structured: { ...result.structured, action: "create" } };
+    }
+  }
+  const library = await context.dynamicTools.library();
+  const [closest] = rank(description, library.all(context.caller));
+  const close =
+    closest === undefined
+      ? ""
+      : `\nThe closest tool there is: ${closest.name}: ${closest.description}. If it does what you need, use it instead.`;
+  return {
+    text: `Fill in this form and send it as tool_create {"action": "create", "definition": {…}}:\n${JSON.stringify(form, null, 2)}\n\nRules that are checked:\n${RULES.map((rule) => `- ${rule}`).join("\n")}${close}`,
+    structured: {
+      action: "create",
+      form,
+      rules: RULES,
+      ...(closest === undefined ? {} : { closest: { name: closest.name, description: closest.description } }),
+    },
+  };
+}
+
+const RULES = [
+  "name: 3 to 49 characters, a small letter first, then small letters, digits, underscores; not the name of another tool.",
+  "shell: no shell runs it. Each {{placeholder}} is one whole argument. ; & | > < $ and line breaks only inside quotes, backticks never. Several commands connected by pipes: pipeline as a list instead of command_template.",
+  'shell: a value that begins with "-" is refused unless -- stands before the placeholder or it is listed in dash_values.',
+  "shell: programs that aren't in the user's allowlist need the user's approval, once.",
+  "http: only http and https; private, loopback and metadata addresses are refused. Credentials as secret://name in a header, never as text.",
+  "composite: every step names an existing tool; {{input}}, {{prev}} and {{steps.ID.json.path}} may be used in input_override.",
+  "js: the source ends with `export default function (input, tools) { … }` or is a function body with return; no files, no network; tools.call(name, args) for the tools listed.",
+  "input_schema: type object, no $ref; every placeholder is a required parameter or has a default. Without it each placeholder is a required text.",
+  "examples are run when the tool is made, and have to pass.",
+];
+
+function formFor(description: string, hint: StrategyType, name: string | undefined): Record<string, unknown> {
+  const strategies: Record<StrategyType, Record<string, unknown>> = {
+    shell: { type: "shell", command_template: "PROGRAM --option {{input}}" },
+    http: {
+      type: "http",
+      method: "GET",
+      url: "https://HOST/path",
+      query: { q: "{{input}}" },
+      json_path: "data",
+    },
+    llm: { type: "llm", system_prompt: "What the model has to do with the input" },
+    composite: {
+      type: "composite",
+      steps: [{ tool_name: "FIRST" }, { tool_name: "SECOND", input_override: "{{prev}}" }],
+    },
+    js: {
+      type: "js",
+      source: "export default function (input) {\n  return input.input.toUpperCase();\n}",
+      tools: [],
+    },
+  };
+  return {
+    name: name ?? suggestedName(description),
+    description,
+    input_schema: {
+      type: "object",
+      properties: { input: { type: "string", description: "WHAT IT IS" } },
+      required: ["input"],
+    },
+    strategy: strategies[hint],
+    examples: [{ input: { input: "AN INPUT" }, expect: { contains: "A PART OF THE OUTPUT" } }],
+    scope: "global",
+  };
+}
+
+const FILLERS = new Set(
+  "a an the that which tool using use uses with to for and or of from in on into files file".split(" "),
+);
+
+function suggestedName(description: string): string {
+  const words = (description.toLowerCase().match(/[a-z][a-z0-9]*/g) ?? []).filter(
+    (word) => !FILLERS.has(word),
+  );
+  const name = words.slice(0, 3).join("_").slice(0, 40);
+  return name.length >= 3 ? name : "new_tool";
+}
+
+/** The first JSON object in a model's answer. */
+export function jsonIn(text: string): Record<string, unknown> | undefined {
+  const start = text.indexOf("{");
+  for (let end = text.lastIndexOf("}"); start >= 0 && end > start; end = text.lastIndexOf("}", end - 1)) {
+    try {
+      const value: unknown = JSON.parse(text.slice(start, end + 1));
+      if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+    } catch {
+      // A shorter piece may be the object.
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,141 @@
+import { Validator } from "@cfworker/json-schema";
+import { CamelError } from "../../shared/errors.ts";
+
+/** Small and self-contained: nothing that is fetched, refers to itself, or is known to make hosts drop a tool. */
+const REFUSED = ["$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$defs", "definitions"];
+const REFUSED_ON_TOP = ["anyOf", "oneOf", "allOf", "not", "if", "enum"];
+const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
+const DEEPEST = 12;
+const MOST_NODES = 500;
+
+/** Says what is wrong with a tool's input schema; empty when nothing is. */
+export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
+  const problems: string[] = [];
+  if (schema["type"] !== "object") problems.push('input_schema: "type" has to be "object"');
+  for (const key of REFUSED_ON_TOP)
+    if (key in schema) problems.push(`input_schema: no "${key}" at the top level`);
+  let nodes = 0;
+  const walk = (node: unknown, path: string, depth: number): void => {
+    if (typeof node !== "object" || node === null) return;
+    nodes += 1;
+    if (depth > DEEPEST || nodes > MOST_NODES) return;
+    if (Array.isArray(node)) {
+      for (const [index, item] of node.entries()) walk(item, `${path}[${index}]`, depth + 1);
+      return;
+    }
+    for (const [key, value] of Object.entries(node)) {
+      if (REFUSED.includes(key)) problems.push(`${path}: "${key}" isn't supported; write the schema out`);
+      if (key === "pattern" && (typeof value !== "string" || !isSafePattern(value)))
+        problems.push(`${path}.pattern: only simple patterns, without a repeated group, are accepted`);
+      if (key === "patternProperties") problems.push(`${path}: "patternProperties" isn't supported`);
+      if (key === "properties" && typeof value === "object" && value !== null) {
+        for (const [name, property] of Object.entries(value as Record<string, unknown>)) {
+          if (!PROPERTY_NAME.test(name) || name === "__proto__")
+            problems.push(`${path}.properties: "${name}" isn't a usable parameter name`);
+          if (typeof property !== "object" || property === null)
+            problems.push(`${path}.properties.${name}: has to be a schema object`);
+          // The names in here are parameters, not keywords: one may well be called "pattern".
+          walk(property, `${path}.properties.${name}`, depth + 1);
+        }
+        continue;
+      }
+      if (key !== "enum" && key !== "const" && key !== "default" && key !== "examples")
+        walk(value, `${path}.${key}`, depth + 1);
+    }
+  };
+  walk(schema, "input_schema", 0);
+  if (nodes > MOST_NODES) problems.push("input_schema: too large");
+  return problems;
+}
+
+/**
+ * A pattern can hang the whole server: `(a+)+$` takes time without end. Patterns here have no group that is
+ * repeated, no reference back and no looking around, so time grows with the text's length to a small power.
+ */
+export function isSafePattern(pattern: string): boolean {
+  if (pattern.length > 300) return false;
+  try {
+    new RegExp(pattern, "u");
+  } catch {
+    return false;
+  }
+  const plain = pattern.replace(/\\[^\dk]/g, "x").replace(/\[[^\]]*\]/g, "x");
+  if (/\\[\dk]|\(\?[=!<]/.test(plain)) return false;
+  if (/\)[*+{]/.test(plain)) return false;
+  return (plain.match(/[*+]|\{\d*,/g) ?? []).length <= 3;
+}
+
+/** The text of one call's input is bounded, so that a pattern's time is too. */
+const LONGEST_INPUT = 1_000_000;
+const LONGEST_PATTERN_TEXT = 10_000;
+
+/** Arguments in, checked input out. Unknown arguments are dropped: some hosts add one of their own to every call. */
+export function createInputParser(
+  tool: string,
+  schema: Record<string, unknown>,
+): (args: unknown) => Record<string, unknown> {
+  const properties = propertiesOf(schema);
+  const validator = new Validator(schema, "2020-12", false);
+  const patterned = JSON.stringify(schema).includes('"pattern"');
+  return (args) => {
+    const given: unknown = typeof args === "string" && "input" in properties ? { input: args } : (args ?? {});
+    const refuse = (problems: readonly string[]): never => {
+      throw new CamelError("invalid_input", `${tool}: ${problems.join("; ")}.`, {
+        next: `Parameters: ${describe(schema)}. Correct the call and repeat it.`,
+        details: { issues: [...problems] },
+      });
+    };
+    if (typeof given !== "object" || given === null || Array.isArray(given))
+      return refuse(["the arguments have to be an object"]);
+    const input: Record<string, unknown> = {};
+    for (const [name, property] of Object.entries(properties)) {
+      const value: unknown = Object.hasOwn(given, name) ? given[name as keyof typeof given] : undefined;
+      // null is how some hosts say "not given".
+      if (value !== undefined && !(value === null && !allowsNull(property))) input[name] = value;
+      else if ("default" in property) input[name] = property["default"];
+    }
+    const size = JSON.stringify(input).length;
+    if (size > (patterned ? LONGEST_PATTERN_TEXT : LONGEST_INPUT))
+      return refuse(["the arguments are too long"]);
+    const result = validator.validate(input);
+    if (result.valid) return input;
+    // The validator reports the outer failure first and its causes after it; the causes say what to change.
+    const causes = result.errors.filter(
+      (error) => error.keyword !== "properties" && error.keyword !== "items",
+    );
+    return refuse(
+      (causes.length > 0 ? causes : result.errors)
+        .slice(0, 8)
+        .map(
+          (error) =>
+            `${error.instanceLocation.replace(/^#\/?/, "") || "arguments"}: ${error.error.replace(/\.$/, "")}`,
+        ),
+    );
+  };
+}
+
+export function propertiesOf(schema: Record<string, unknown>): Record<string, Record<string, unknown>> {
+  const { properties } = schema;
+  return typeof properties === "object" && properties !== null
+    ? (properties as Record<string, Record<string, unknown>>)
+    : {};
+}
+
+export function requiredOf(schema: Record<string, unknown>): string[] {
+  const { required } = schema;
+  return Array.isArray(required) ? required.filter((one): one is string => typeof one === "string") : [];
+}
+
+function allowsNull(property: Record<string, unknown>): boolean {
+  const { type } = property;
+  return type === undefined || type === "null" || (Array.isArray(type) && type.includes("null"));
+}
+
+function describe(schema: Record<string, unknown>): string {
+  const required = requiredOf(schema);
+  return (
+    Object.keys(propertiesOf(schema))
+      .map((name) => (required.includes(name) ? name : `${name} (optional)`))
+      .join(", ") || "none"
+  );
+}

@@ -1,0 +1,200 @@
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import { CamelError } from "../../shared/errors.ts";
+import type { ToolContext } from "../context.ts";
+import type { Touches } from "../tool.ts";
+import { checkDefinition, type CheckedDefinition } from "./check-definition.ts";
+import { judgeArgv } from "./command-policy.ts";
+import { parseDefinition, type Definition } from "./definition.ts";
+import { approvalReasons, card, commandTemplates, envelopeOf, widening, type Envelope } from "./envelope.ts";
+import { activeVersion, type StoredTool } from "./stored.ts";
+import type { ToolCreateInput } from "./tool.ts";
+
+/** A tool or version about to be made: checked, with all it would be able to do and why that needs approval. */
+export interface Plan extends CheckedDefinition {
+  envelope: Envelope;
+  reasons: string[];
+  sha256: string | undefined;
+  before: StoredTool | undefined;
+}
+
+/**
+ * What policy and a person judged is what is then made: the plan of one call is worked out once, so that neither
+ * the definition nor the program it was resolved to can change between the question and the answer.
+ */
+const planned = new WeakMap<ToolCreateInput, Promise<Plan[]>>();
+
+export function plansFor(input: ToolCreateInput, context: ToolContext): Promise<Plan[]> {
+  let plans = planned.get(input);
+  if (plans === undefined) {
+    plans = makePlans(input, context);
+    planned.set(input, plans);
+  }
+  return plans;
+}
+
+async function makePlans(input: ToolCreateInput, context: ToolContext): Promise<Plan[]> {
+  await context.dynamicTools.refresh();
+  const definitions = definitionsIn(input);
+  const names = definitions.map((one) => one.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    throw new CamelError("invalid_input", `"${twice}" is in the list twice.`, {
+      next: "Send each tool once.",
+    });
+  const plans: Plan[] = [];
+  for (const definition of definitions) plans.push(await planOne(input, definition, context));
+  return plans;
+}
+
+function definitionsIn(input: ToolCreateInput): Definition[] {
+  const given = input.action === "import" ? (input.json ?? input.definition) : input.definition;
+  const value = typeof given === "string" ? parseJson(given) : given;
+  const list = Array.isArray(value) && input.action === "import" ? value : [value];
+  if (list.length === 0 || list.length > MOST_IMPORTED)
+    throw new CamelError("invalid_input", `Send between 1 and ${MOST_IMPORTED} definitions at a time.`);
+  return list.map((one) => parseDefinition(withName(one, input)));
+}
+
+const MOST_IMPORTED = 100;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new CamelError("invalid_input", `The definition is not JSON: ${String(error)}.`, {
+      next: "Send the definition as a JSON object.",
+    });
+  }
+}
+
+/** The name may stand beside the definition, as in every other action; and what others exported has extras. */
+function withName(value: unknown, { action, name, description }: ToolCreateInput): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const strategy: unknown = "strategy" in value ? value.strategy : undefined;
+  if (
+    typeof strategy === "object" &&
+    strategy !== null &&
+    "type" in strategy &&
+    strategy.type === "codegen"
+  ) {
+    throw new CamelError("invalid_input", "Compiled tools (strategy codegen) can't be imported.", {
+      next: 'Write it as {type: "js", source} instead.',
+    });
+  }
+  return {
+    ...(name == null || action === "import" ? {} : { name }),
+    ...(description == null || action === "import" ? {} : { description }),
+    ...value,
+  };
+}
+
+async function planOne(input: ToolCreateInput, sent: Definition, context: ToolContext): Promise<Plan> {
+  const library = await context.dynamicTools.library();
+  const world = await library.world(context);
+  const { shell } = context.settings();
+  const before = library.find(sent.name, context.caller);
+  // A new version has to pass what the old one passed.
+  const definition =
+    before !== undefined && sent.examples.length === 0
+      ? { ...sent, examples: activeVersion(before).definition.examples }
+      : sent;
+  checkName(input, definition.name, before, context);
+  const checked = await checkDefinition(definition, world);
+  for (const tokens of commandTemplates(definition)) {
+    const argv = tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`));
+    const verdict = judgeArgv(argv, shell);
+    if (verdict.decision === "deny") {
+      throw new CamelError("denied_by_policy", `The command may not be run: ${verdict.why}.`, {
+        next: "Don't try to get round it. Work without this, or tell the user.",
+      });
+    }
+  }
+  if (definition.strategy.type === "http") {
+    const { checkTemplate } = await import("./strategies/http.ts");
+    checkTemplate(definition, context.settings().urlAccess);
+  }
+  const envelope = envelopeOf(definition, checked.pins, shell);
+  const reasons =
+    before === undefined
+      ? approvalReasons(envelope, definition, {
+          workspace: world.workspace,
+          shell,
+          untrusted: input.action === "import",
+        })
+      : widening(before.approved, envelope);
+  const { strategy } = definition;
+  const sha256 =
+    strategy.type === "js" ? createHash("sha256").update(strategy.source).digest("hex") : undefined;
+  return { ...checked, envelope, reasons, sha256, before };
+}
+
+function checkName(
+  input: ToolCreateInput,
+  name: string,
+  before: StoredTool | undefined,
+  context: ToolContext,
+): void {
+  const { prefix } = context.settings().tools;
+  const known = context.dynamicTools.known(name, context.caller);
+  if (before === undefined && known !== undefined) {
+    throw new CamelError("already_exists", `"${name}" is a tool already and can't be replaced.`, {
+      next: "Choose another name.",
+    });
+  }
+  if (prefix !== undefined && name.startsWith(prefix)) {
+    throw new CamelError("invalid_input", `A tool's name can't begin with the prefix "${prefix}".`, {
+      next: "Leave the prefix out; hosts see it added.",
+    });
+  }
+  if (input.action === "create" || input.action === "import") {
+    if (before !== undefined)
+      throw new CamelError("already_exists", `There is a tool "${name}" already.`, {
+        next: `Use it (tool_create {action: "run", name: "${name}"}), change it with action update, or choose another name.`,
+      });
+  } else if (before === undefined) throw noSuchTool(name);
+}
+
+export function noSuchTool(name: string): CamelError {
+  return new CamelError("not_found", `There is no tool "${name.slice(0, 100)}" made here.`, {
+    next: "See tool_create {action: list}.",
+  });
+}
+
+/** What policy judges before anything is made. */
+export async function foreseen(input: ToolCreateInput, context: ToolContext): Promise<Touches> {
+  const plans = await plansFor(input, context);
+  const workspace = await context.workspace("read");
+  const reasons = plans.flatMap((plan) => plan.reasons);
+  const paths = (access: "read" | "write"): NonNullable<Touches["paths"]> =>
+    plans
+      .flatMap((plan) => plan.envelope[access])
+      .map((path) => ({ path: resolve(workspace, path), access }));
+  return {
+    paths: [...paths("read"), ...paths("write")],
+    commands: plans.flatMap((plan) =>
+      commandTemplates(plan.definition).map((tokens) => ({
+        argv: tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`)),
+      })),
+    ),
+    urls: plans.flatMap(({ definition: { strategy } }) => (strategy.type === "http" ? [strategy.url] : [])),
+    ...(reasons.length === 0
+      ? {}
+      : {
+          approval: {
+            state: "needed" as const,
+            why: `a tool ${input.action === "import" ? "from elsewhere " : ""}is made that nobody approved yet: ${reasons.join("; ")}`,
+          },
+        }),
+  };
+}
+
+export async function cards(input: ToolCreateInput, context: ToolContext): Promise<string> {
+  const plans = await plansFor(input, context);
+  return plans
+    .map(({ before, definition, envelope }) => {
+      const active = before === undefined ? undefined : activeVersion(before);
+      return active === undefined ? card(definition, envelope) : card(definition, envelope, active);
+    })
+    .join("\n\n");
+}

@@ -1,0 +1,98 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { Config } from "../../config.ts";
+import type { Clock } from "../../shared/clock.ts";
+import { toCamelError } from "../../shared/errors.ts";
+import type { Logger } from "../../shared/log.ts";
+import type { Caller } from "../context.ts";
+import type { ToolDef } from "../tool.ts";
+import type { Library } from "./library.ts";
+
+/**
+ * The tools that agents made, as the rest of the product sees them. Light on purpose, because it is on every
+ * host's start-up path: one stat says whether there is anything, and only then is the library loaded.
+ */
+export interface DynamicTools {
+  /** Loads what this or another process has changed since. */
+  refresh(): Promise<void>;
+  /** The dynamic tools that exist for a caller. */
+  visible(caller: Caller): readonly ToolDef[];
+  /** Any tool by its name, built-in ones too. */
+  known(name: string, caller: Caller): ToolDef | undefined;
+  library(): Promise<Library>;
+  /** Writes what is still pending and stops what still runs. */
+  close(): Promise<void>;
+}
+
+export interface DynamicToolsOptions {
+  home: string;
+  env: NodeJS.ProcessEnv;
+  clock: Clock;
+  log: Logger;
+  settings: () => Config;
+  /** The tools that nobody may shadow. */
+  builtin: () => readonly ToolDef[];
+  /** The workspace of callers who haven't shown theirs yet. */
+  workspace: string;
+  onChange: () => void;
+}
+
+export const TOOLS_FOLDER = "tools";
+
+export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
+  const folder = join(options.home, TOOLS_FOLDER);
+  let loading: Promise<Library> | undefined;
+  let loaded: Library | undefined;
+  let seen = "";
+  let refreshing: Promise<void> | undefined;
+
+  const library = (): Promise<Library> =>
+    (loading ??= import("./library.ts").then((module) => (loaded = module.createLibrary(options))));
+
+  const reload = async (mark: string): Promise<void> => {
+    try {
+      const changed = await (await library()).load();
+      // A change within the clock's grain of the last look would leave the same mark: look again next time.
+      seen = options.clock.now() - Number(mark.split(":")[1]) < GRAIN_MS ? "" : mark;
+      if (changed) options.onChange();
+    } catch (error) {
+      seen = mark;
+      options.log.error(`the tools that agents made can't be loaded: ${toCamelError(error).message}`);
+    }
+  };
+
+  const builtinNames = (): Set<string> => new Set(options.builtin().map((tool) => tool.name));
+
+  return {
+    async refresh() {
+      if (!options.settings().dynamicTools.enabled) return;
+      const mark = markOf(folder);
+      if (mark === seen) return;
+      refreshing ??= reload(mark).finally(() => (refreshing = undefined));
+      await refreshing;
+    },
+    visible(caller) {
+      if (loaded === undefined || !options.settings().dynamicTools.enabled) return [];
+      const taken = builtinNames();
+      return loaded.visible(caller).filter((tool) => !taken.has(tool.name));
+    },
+    known: (name, caller) =>
+      options.builtin().find((tool) => tool.name === name) ??
+      loaded?.visible(caller).find((tool) => tool.name === name),
+    library,
+    async close() {
+      await loaded?.close();
+    },
+  };
+}
+
+const GRAIN_MS = 50;
+
+function markOf(folder: string): string {
+  try {
+    const found = statSync(folder);
+    return `${found.ino}:${found.mtimeMs}`;
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,218 @@
+// @ts-check
+/**
+ * The thread that runs sandboxed source: a new QuickJS instance a call, thrown away after it. Plain JavaScript,
+ * because Node starts this file by itself. Only JSON text crosses the border, in both directions.
+ *
+ * in:  { type: "run", source, input, tools, memoryBytes, budgetMs, maxCalls, maxOutput } | { type: "answer", number, json }
+ *      | { type: "check", source }
+ * out: { type: "ready" } | { type: "call", number, name, json } | { type: "idle" } | { type: "busy" }
+ *      | { type: "done", json } | { type: "failed", code, message }
+ */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { parentPort } from "node:worker_threads";
+import { EvalFlags, QuickJS } from "quickjs-wasi";
+
+if (parentPort === null) throw new Error("js-worker is started as a worker thread");
+const port = parentPort;
+
+const beside = fileURLToPath(new URL("quickjs.wasm", import.meta.url));
+const wasmFile = existsSync(beside)
+  ? beside
+  : createRequire(import.meta.url).resolve("quickjs-wasi/quickjs.wasm");
+const wasm = await WebAssembly.compile(readFileSync(wasmFile));
+
+/** @type {{ answer(number: number, json: string): void } | undefined} */
+let current;
+
+const DRIVER = `
+import main from "tool";
+const host = globalThis.__host;
+const names = JSON.parse(globalThis.__tools);
+const input = JSON.parse(globalThis.__input);
+delete globalThis.__host;
+delete globalThis.__tools;
+delete globalThis.__input;
+const call = async (name, args) => {
+  const answer = JSON.parse(await host(String(name), JSON.stringify(args ?? {})));
+  if (answer.error !== undefined) throw new Error(answer.error);
+  return answer;
+};
+const tools = { call };
+for (const name of names) tools[name] = (args) => call(name, args);
+if (typeof main !== "function") throw new TypeError("the source has no default export that is a function");
+const value = await main(input, tools);
+export default JSON.stringify({ value: value === undefined ? null : value });
+`;
+
+const NO_IMPORTS = "sandboxed source can't import anything";
+
+/** @param {any} message */
+async function run(message) {
+  let spent = 0;
+  let entered = 0;
+  const enter = () => {
+    entered = performance.now();
+    port.postMessage({ type: "busy" });
+  };
+  const leave = () => {
+    spent += performance.now() - entered;
+  };
+  let ticks = 0;
+  let overtime = false;
+  const vm = await QuickJS.create({
+    wasm,
+    memoryLimit: message.memoryBytes,
+    timezoneOffset: 0,
+    interruptHandler: () => {
+      // Asking the clock each time would cost more than the code itself.
+      ticks += 1;
+      if (ticks % 64 !== 0) return overtime;
+      overtime ||= spent + performance.now() - entered > message.budgetMs;
+      return overtime;
+    },
+    moduleLoader: {
+      load: (name) => {
+        if (name === "tool") return message.source;
+        throw new Error(NO_IMPORTS);
+      },
+    },
+  });
+  /** @type {Map<number, { resolve(json: string): void }>} */
+  const pending = new Map();
+  let calls = 0;
+  try {
+    const host = vm.newFunction("host", (name, json) => {
+      const deferred = vm.newPromise();
+      calls += 1;
+      const number = calls;
+      if (number > message.maxCalls) {
+        deferred.reject(vm.newError(`more than ${message.maxCalls} calls of tools`));
+        return deferred.handle;
+      }
+      pending.set(number, { resolve: (answer) => deferred.resolve(vm.newString(answer)) });
+      port.postMessage({ type: "call", number, name: name.toString(), json: json.toString() });
+      return deferred.handle;
+    });
+    vm.setProp(vm.getGlobal(), "__host", host);
+    vm.setProp(vm.getGlobal(), "__tools", vm.newString(JSON.stringify(message.tools)));
+    vm.setProp(vm.getGlobal(), "__input", vm.newString(message.input));
+
+    /** @type {() => void} */
+    let wake = () => {};
+    current = {
+      answer(number, json) {
+        const waiting = pending.get(number);
+        pending.delete(number);
+        enter();
+        waiting?.resolve(json);
+        vm.executePendingJobs();
+        leave();
+        wake();
+      },
+    };
+    enter();
+    const promise = vm.evalCode(DRIVER, "driver.js", EvalFlags.TYPE_MODULE);
+    vm.executePendingJobs();
+    leave();
+    /** @type {any} */
+    let settled;
+    vm.resolvePromise(promise).then(
+      (result) => {
+        settled = result;
+        wake();
+      },
+      (error) => {
+        settled = { thrown: error };
+        wake();
+      },
+    );
+    for (;;) {
+      // Lets the promise above see what the jobs have settled.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (settled !== undefined) break;
+      if (pending.size === 0) {
+        enter();
+        const more = vm.executePendingJobs();
+        leave();
+        await new Promise((resolve) => setImmediate(resolve));
+        if (settled !== undefined) break;
+        if (overtime) throw new Error("interrupted");
+        if (more === 0) return failed("tool_failed", "the source waits for something that never happens");
+        continue;
+      }
+      port.postMessage({ type: "idle" });
+      await new Promise((resolve) => {
+        wake = () => resolve(undefined);
+      });
+      wake = () => {};
+    }
+    if (settled.thrown !== undefined) throw settled.thrown;
+    if ("error" in settled) {
+      return failed(overtime ? "timeout" : "tool_failed", overtime ? "interrupted" : describe(settled.error));
+    }
+    const json = settled.value.getProp("default").toString();
+    if (json.length > message.maxOutput)
+      return failed(
+        "too_large",
+        `the result has ${json.length} characters; ${message.maxOutput} are allowed`,
+      );
+    port.postMessage({ type: "done", json });
+  } catch (error) {
+    if (overtime) failed("timeout", "interrupted");
+    else failed("tool_failed", error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+  } finally {
+    current = undefined;
+    try {
+      vm.dispose();
+    } catch {
+      // An instance that ran out of memory may not be able to clean up; it is garbage either way.
+    }
+  }
+}
+
+/** @param {any} error */
+function describe(error) {
+  try {
+    return String(error.toString()).slice(0, 2000);
+  } catch {
+    return "the source threw something that can't be shown";
+  }
+}
+
+/** @param {string} code @param {string} message */
+function failed(code, message) {
+  port.postMessage({ type: "failed", code, message: message.slice(0, 2000) });
+}
+
+/** @param {string} source */
+async function check(source) {
+  const vm = await QuickJS.create({
+    wasm,
+    memoryLimit: 64 * 2 ** 20,
+    moduleLoader: {
+      load: () => {
+        throw new Error(NO_IMPORTS);
+      },
+    },
+  });
+  try {
+    vm.compile(source, "tool.js", EvalFlags.TYPE_MODULE);
+    port.postMessage({ type: "done", json: "null" });
+  } catch (error) {
+    failed("invalid_input", error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+  } finally {
+    vm.dispose();
+  }
+}
+
+port.on("message", (message) => {
+  if (message.type === "answer") current?.answer(message.number, message.json);
+  else if (message.type === "check") void check(message.source);
+  else
+    run(message).catch((error) => {
+      failed("tool_failed", error instanceof Error ? error.message : String(error));
+    });
+});
+port.postMessage({ type: "ready" });

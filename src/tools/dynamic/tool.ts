@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { CamelError } from "../../shared/errors.ts";
+import type { ToolContext } from "../context.ts";
+import { defineTool, type ToolOutput, type Touches } from "../tool.ts";
+
+export const ACTIONS = [
+  "create",
+  "list",
+  "delete",
+  "export",
+  "import",
+  "run",
+  "search",
+  "show",
+  "update",
+  "versions",
+  "rollback",
+  "test",
+  "propose",
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+const jsonObject = z.record(z.string(), z.unknown());
+
+const schema = z.object({
+  action: z.enum(ACTIONS),
+  name: z.string().nullable().optional(),
+  description: z.string().nullable().optional(),
+  strategy_hint: z.string().nullable().optional(),
+  definition: z.union([z.string(), jsonObject]).nullable().optional(),
+  json: z
+    .union([z.string(), jsonObject, z.array(jsonObject)])
+    .nullable()
+    .optional(),
+  input: z.union([z.string(), jsonObject]).nullable().optional(),
+  query: z.string().nullable().optional(),
+  version: z.number().int().min(1).nullable().optional(),
+});
+
+export type ToolCreateInput = z.output<typeof schema>;
+
+/** Written by hand: the definition's form is told in words, because hosts trip over open-ended object schemas. */
+const inputSchema = {
+  type: "object",
+  properties: {
+    action: {
+      type: "string",
+      enum: [...ACTIONS],
+      description:
+        "create, update: make or change a tool. run: call one by name. list, search, show, versions: look. test: run its examples. rollback: an earlier version. propose: a better variant. export, import: exchange. delete.",
+    },
+    name: { type: "string", description: "The tool's name; for all but create, list, search and import." },
+    description: {
+      type: "string",
+      description: "create without a definition: what the tool should do. You get a form to fill in.",
+    },
+    strategy_hint: {
+      type: "string",
+      description: "create without a definition: shell, http, llm, composite or js.",
+    },
+    definition: {
+      type: "object",
+      description:
+        'create, update, propose. {name, description, strategy, input_schema?, examples?, envelope?, sandbox?, timeout_seconds?, scope?}. strategy is one of {type: "shell", command_template: "wc -l {{file}}"}, {type: "http", method, url, headers?, query?, body?, json_path?}, {type: "llm", system_prompt}, {type: "composite", steps: [{tool_name, input_override?}]}, {type: "js", source, tools?}.',
+    },
+    json: { type: "string", description: "import: one exported definition or an array of them, as JSON." },
+    input: {
+      type: "object",
+      description:
+        'run: the arguments of the tool. For a tool with the single text parameter: {"input": "text"}.',
+    },
+    query: { type: "string", description: "search: words to look for in names and descriptions." },
+    version: { type: "integer", description: "rollback, show, export: which version." },
+  },
+  required: ["action"],
+};
+
+/** Nothing is required: some clients hold an error's structured content against this too. */
+const output = z.object({ action: z.string().optional() }).loose();
+
+const CHANGES: readonly Action[] = ["create", "delete", "import", "update", "rollback", "propose"];
+
+export const toolCreate = defineTool({
+  name: "tool_create",
+  title: "Make and use tools",
+  description:
+    "Makes new tools that stay: a command, an HTTP request, a prompt, a chain of tools or sandboxed JavaScript. A new tool is usable at once, by its name or with action run.",
+  tier: "core",
+  schema,
+  output,
+  inputSchema,
+  effect: "extend",
+  effectOf: (input) => (changes(input) ? "extend" : "read"),
+  async touches(input, context): Promise<Touches> {
+    if (!definesTool(input)) return {};
+    mustBeEnabled(context);
+    mustBeRoot(input, context);
+    const { foreseen } = await import("./plan.ts");
+    return foreseen(input, context);
+  },
+  async approvalPrompt(input, context) {
+    const { cards } = await import("./plan.ts");
+    return cards(input, context);
+  },
+  async execute(input, context): Promise<ToolOutput> {
+    mustBeEnabled(context);
+    if (changes(input)) mustBeRoot(input, context);
+    const { perform } = await import("./actions/index.ts");
+    return perform(input, context);
+  },
+});
+
+/** Without a definition `create` only answers with a form. */
+function changes(input: ToolCreateInput): boolean {
+  if (input.action === "create") return definesTool(input);
+  return CHANGES.includes(input.action);
+}
+
+function definesTool({ action, definition }: ToolCreateInput): boolean {
+  if (action === "import") return true;
+  return (action === "create" || action === "update" || action === "propose") && definition != null;
+}
+
+function mustBeEnabled(context: ToolContext): void {
+  if (context.settings().dynamicTools.enabled) return;
+  throw new CamelError("denied_by_policy", "Tools made by agents are switched off (dynamicTools.enabled).", {
+    next: "Work with the tools there are, or tell the user.",
+  });
+}
+
+/** A tool, a job or a sandboxed script must not be able to make or change tools. */
+function mustBeRoot(input: ToolCreateInput, context: ToolContext): void {
+  if (context.caller.depth === 0) return;
+  throw new CamelError(
+    "denied_by_policy",
+    `Only a host's own call may ${input.action} tools, not one made by a tool.`,
+    {
+      next: "Let the agent that talks to the user do it.",
+    },
+  );
+}

@@ -1,0 +1,175 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseQuery, termsOf } from "../../src/tools/memory/search/query.ts";
+import { DEFAULT_TUNING as T, rank } from "../../src/tools/memory/search/rank.ts";
+import { buildSegment, type SourceFile } from "../../src/tools/memory/search/segment-builder.ts";
+import { GROUP_PREFIX, hashTerm } from "../../src/tools/memory/search/term-hash.ts";
+import { splitUnits, UNIT_HEADING, UNIT_NAME } from "../../src/tools/memory/search/units.ts";
+
+const WORDS = [
+  "cat",
+  "cats",
+  "dog",
+  "pet",
+  "running",
+  "ran",
+  "runner",
+  "café",
+  "北京大学",
+  "Zoë",
+  "the",
+  "happy",
+  "glad",
+];
+const line = fc
+  .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 9 })
+  .chain((words) => fc.constantFrom("", "# ", "Anna: ", "- ").map((lead) => `${lead}${words.join(" ")}.`));
+const texts = fc.array(
+  fc.array(line, { maxLength: 12 }).map((lines) => lines.join("\n")),
+  { minLength: 1, maxLength: 4 },
+);
+const query = fc.array(fc.constantFrom(...WORDS, "Anna", "runs"), { minLength: 1, maxLength: 4 });
+
+interface OracleUnit {
+  file: number;
+  isName: boolean;
+  isHeading: boolean;
+  /** Words, and pairs of a dense script. */
+  length: number;
+  counts: Map<string, number>;
+  labels: Set<string>;
+}
+
+/** Every unit read and counted anew, every rule of docs/memory.md applied in the most obvious way. */
+function oracle(files: readonly SourceFile[], text: string): number[] {
+  const units: OracleUnit[] = files.flatMap((file, number) =>
+    splitUnits(file.text).map((unit) => {
+      const isName = unit.kind === UNIT_NAME;
+      const own = isName ? file.path.replace(/\.md$/, "") : file.text.slice(unit.start, unit.end);
+      const label = file.text.slice(unit.labelStart, unit.labelEnd);
+      const counts = new Map<string, number>();
+      // A unit that doesn't hold its line's label is spoken by it all the same.
+      const terms = allTerms(own).concat(unit.start > unit.labelStart ? allTerms(label) : []);
+      for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1);
+      return {
+        file: number,
+        isName,
+        isHeading: unit.kind === UNIT_HEADING,
+        length: allTerms(own).filter((term) => !/^\p{Script=Han}$/u.test(term)).length,
+        counts,
+        labels: new Set(allTerms(label)),
+      };
+    }),
+  );
+  const average = Math.max(1, units.reduce((sum, { length }) => sum + length, 0) / units.length);
+  const vocabulary = new Set(units.flatMap(({ counts }) => [...counts.keys()]));
+  const total = units.map(() => 0);
+  for (const asked of parseQuery(text).terms) {
+    const hashes = (list: readonly { low: number; high: number }[]): Set<string> =>
+      new Set(list.map(({ low, high }) => `${low}:${high}`));
+    const [synonyms, things] = [hashes(asked.synonyms), hashes(asked.things)];
+    const scales = [...vocabulary].flatMap((term) => {
+      const { low, high } = hashTerm(term);
+      const isFamily =
+        term !== asked.term &&
+        asked.group !== undefined &&
+        isSpaced(term) &&
+        term.slice(0, GROUP_PREFIX) === asked.term.slice(0, GROUP_PREFIX) &&
+        term.length >= GROUP_PREFIX;
+      return [
+        ...(term === asked.term ? [{ term, scale: 1 }] : []),
+        ...(isFamily ? [{ term, scale: T.family }] : []),
+        ...(synonyms.has(`${low}:${high}`) ? [{ term, scale: T.synonym }] : []),
+        ...(things.has(`${low}:${high}`) ? [{ term, scale: T.thing }] : []),
+      ];
+    });
+    const holding = units.filter(({ counts }) => counts.has(asked.term)).length;
+    const idf = asked.weight * Math.log(1 + (units.length - holding + 0.5) / (holding + 0.5));
+    let occurrences = 0;
+    for (const { term } of scales) occurrences += units.filter(({ counts }) => counts.has(term)).length;
+    const reach = occurrences > 50 && occurrences > units.length * T.spreadLimit ? 0 : T.spread.length;
+    units.forEach((unit, at) => {
+      let most = 0;
+      units.forEach((from, other) => {
+        const distance = Math.abs(at - other);
+        if (from.file !== unit.file || distance > reach) return;
+        // Back to the heading of its own section; forward up to the next one, but for headings and names.
+        const between = at < other ? units.slice(at + 1, other + 1) : units.slice(other + 1, at + 1);
+        const isTitle = at > other && (from.isHeading || from.isName);
+        if (!isTitle && between.some(({ isHeading }) => isHeading)) return;
+        for (const { term, scale } of scales) {
+          const times = Math.min(from.counts.get(term) ?? 0, 127);
+          if (times === 0) continue;
+          const long = 1 - T.b + (T.b * from.length) / average;
+          const saturated = (times * (T.k1 + 1)) / (times + T.k1 * long);
+          const plain = idf * saturated * scale * (from.isName ? T.heading : 1);
+          const near = (T.spread[distance - 1] ?? 0) * (at < other ? T.back : 1);
+          const given = distance > 0 ? plain * near : from.labels.has(term) ? plain * T.label : plain;
+          most = Math.max(most, given);
+        }
+      });
+      total[at] = (total[at] ?? 0) + most;
+    });
+  }
+  return total;
+}
+
+/** Pairs and single characters of a dense run alike, as the index holds them. */
+function allTerms(text: string): string[] {
+  const dense = /[\p{Script=Han}]+/gu;
+  const words = termsOf(text.replace(dense, " ")).map(({ term }) => term);
+  for (const [run] of text.matchAll(dense)) {
+    const characters = Array.from(run);
+    words.push(...characters);
+    for (let at = 1; at < characters.length; at += 1) words.push(`${characters[at - 1]}${characters[at]}`);
+  }
+  return words;
+}
+
+const isSpaced = (term: string): boolean => !/\p{Script=Han}/u.test(term);
+
+test("the typed arrays score every unit as a slow reading of the rules does", () => {
+  fc.assert(
+    fc.property(texts, query, (contents, words) => {
+      const files = contents.map((text, at) => ({
+        path: `memory/n${at}.md`,
+        size: 0,
+        mtimeMs: 0,
+        ctimeMs: 0,
+        checksum: 0,
+        text,
+      }));
+      const segment = buildSegment(files);
+      const ranking = rank({ segments: [segment], isLive: () => true }, parseQuery(words.join(" ")));
+      oracle(files, words.join(" ")).forEach((expected, unit) => {
+        expect(ranking.scoreOf(0, unit), `unit ${unit}`).toBeCloseTo(expected, 3);
+      });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("cut into several segments, the same files get the same order", () => {
+  fc.assert(
+    fc.property(texts, query, (contents, words) => {
+      const files = contents.map((text, at) => ({
+        path: `memory/n${at}.md`,
+        size: 0,
+        mtimeMs: 0,
+        ctimeMs: 0,
+        checksum: 0,
+        text,
+      }));
+      const asked = parseQuery(words.join(" "));
+      const scores = (segments: SourceFile[][]): number[] =>
+        rank({ segments: segments.map(buildSegment), isLive: () => true }, asked).best.map(
+          ({ score }) => score,
+        );
+      const whole = scores([files]);
+      const parts = scores(files.map((file) => [file]));
+      expect(parts.length).toBe(whole.length);
+      for (const [at, score] of whole.entries()) expect(parts[at]).toBeCloseTo(score, 3);
+    }),
+    { numRuns: 100 },
+  );
+});
