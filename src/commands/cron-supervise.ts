@@ -34,6 +34,8 @@ export async function supervise(context: CommandContext, words: readonly string[
   const { id, uid, seq, workspace } = order;
   const camel = await createCamel({
     ...camelOptions(context),
+    // A broken config is told as the run's result, instead of nothing at all.
+    startBroken: true,
     ...(workspace === undefined ? {} : { workspace }),
   });
   const store = createCronStore({ home: camel.home, clock: systemClock });

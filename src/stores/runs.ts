@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
@@ -56,6 +56,8 @@ export interface RunStore {
   isInChain(key: ChainKey, claim: Claim): Promise<boolean>;
   withdraw(key: ChainKey, claim: Claim): Promise<void>;
   prune(key: ChainKey, keep: number): Promise<void>;
+  /** Forgets the history of jobs that are gone and last ran before that time. */
+  forget(before: number, isThere: (key: ChainKey) => Promise<boolean>): Promise<void>;
 }
 
 const CLAIM = /^(\d{8})\.claim$/;
@@ -241,6 +243,18 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
     settle: (active) => removeFile(active.file),
     async withdraw(key, claim) {
       removeFile(fileOf(key, claim.seq, "claim"));
+    },
+    async forget(before, isThere) {
+      for (const id of namesIn(chains)) {
+        for (const uid of namesIn(join(chains, id))) {
+          const key = { id, uid };
+          const folder = folderOf(key);
+          const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? before;
+          if (changed >= before || (await isThere(key))) continue;
+          rmSync(folder, { recursive: true, force: true });
+          made.delete(folder);
+        }
+      }
     },
     async prune(key, keep) {
       const folder = folderOf(key);

@@ -44,6 +44,9 @@ const FRESH_MS = 5_000;
 const FRESH_SWEEP_MS = 200;
 const SWEEP_MS = 2_000;
 const RESCAN_MS = 60_000;
+const FIRST_TIDY_MS = 600_000;
+const TIDY_MS = 6 * 3_600_000;
+const KEEP_HISTORY_MS = 30 * 86_400_000;
 const AT_ONCE = 32;
 const RETRY_MS = 1_000;
 const GET_READY_MS = 2_000;
@@ -72,6 +75,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   let presence: Promise<Presence> | undefined;
   let watcher: FSWatcher | undefined;
   let seen: { mark: string; at: number; config: string } | undefined;
+  let tidiedAt = clock.monotonic() - TIDY_MS + FIRST_TIDY_MS;
   let sweptAt = Number.NEGATIVE_INFINITY;
   let firedAt = Number.NEGATIVE_INFINITY;
   let unsettled = 0;
@@ -284,11 +288,22 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await fireAllDue();
     expectRuns();
     await carryOutClaimed();
+    await tidy();
     if (left.size > 0 || clock.monotonic() - sweptAt >= sweepEvery()) {
       sweptAt = clock.monotonic();
       ({ unsettled } = await recover(context));
       await carryOutClaimed();
     }
+  };
+
+  /** Now and then, and not at the start: histories of jobs that have long been gone. */
+  const tidy = async (): Promise<void> => {
+    if (clock.monotonic() - tidiedAt < TIDY_MS) return;
+    tidiedAt = clock.monotonic();
+    await store.runs.forget(clock.now() - KEEP_HISTORY_MS, async ({ id, uid }) => {
+      const job = await findJob(book, id).catch(() => undefined);
+      return job?.uid === uid;
+    });
   };
 
   const expectRuns = (): void => {

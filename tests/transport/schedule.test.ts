@@ -88,6 +88,33 @@ describe("firing", () => {
     expect(await store.runs.active()).toEqual([]);
   });
 
+  it("with two hundred processes on one home", async () => {
+    const { clock, scheduler, add, runs, store } = await world();
+    await add();
+    const all = Array.from({ length: 200 }, scheduler);
+    for (let minute = 0; minute < 2; minute++) {
+      clock.set(clock.now() + MINUTE);
+      await Promise.all(all.map((one) => one.wake()));
+    }
+    expect(statuses(await runs())).toEqual(["ok", "ok"]);
+    expect(await store.inbox.list("main")).toHaveLength(2);
+  });
+
+  it("and forgets what is long over", async () => {
+    const { clock, scheduler, add, runs } = await world();
+    await add({ schedule: "+1m", at: clock.now() + MINUTE });
+    const one = scheduler();
+    clock.set(clock.now() + MINUTE);
+    await one.wake();
+    clock.advance(11 * MINUTE);
+    await one.wake();
+    expect(statuses(await runs())).toEqual(["ok"]);
+    clock.set(Date.now() + 40 * DAY);
+    clock.advance(7 * HOUR);
+    await one.wake();
+    expect(await runs()).toEqual([]);
+  });
+
   it("by its own timer, and not before its time", async () => {
     const { clock, scheduler, add, runs } = await world();
     const one = scheduler();
