@@ -49,6 +49,8 @@ const TIDY_MS = 6 * 3_600_000;
 const KEEP_HISTORY_MS = 30 * 86_400_000;
 const AT_ONCE = 32;
 const RETRY_MS = 1_000;
+/** One call that waits, for a person say, must not hold up all other jobs. */
+const PATIENCE_MS = 2_000;
 const GET_READY_MS = 2_000;
 
 /** Only what the timer needs; prompts stay on disk, so that a hundred thousand jobs fit in memory. */
@@ -69,6 +71,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const expected = new Heap<Entry>();
   const dirty = new Set<string>();
   const busy = new Set<string>();
+  const underWay = new Set<Promise<void>>();
   const claimed: { job: Job; claim: Claim; file: string; isFresh: boolean }[] = [];
   const left = new Set<string>();
   const stopping = new AbortController();
@@ -115,8 +118,23 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
   };
 
-  /** First all that is due is claimed, so that it is on time; then it is carried out. */
+  /** First all that is due is claimed, so that it is on time; then it is carried out, while the clock is watched on. */
   const carryOutClaimed = async (): Promise<void> => {
+    if (claimed.length === 0) return;
+    const work = carryOutBatches().finally(() => underWay.delete(work));
+    underWay.add(work);
+    await within(PATIENCE_MS, work);
+  };
+
+  const within = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
+    let timer = { cancel: (): void => {} };
+    const late = new Promise<void>((resolve) => {
+      timer = clock.setTimeout(resolve, milliseconds);
+    });
+    await Promise.race([work, late]).finally(() => timer.cancel());
+  };
+
+  const carryOutBatches = async (): Promise<void> => {
     while (claimed.length > 0) {
       const batch = claimed.splice(0, AT_ONCE);
       const done = await Promise.allSettled(
@@ -367,6 +385,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       timer?.cancel();
       watcher?.close();
       await running?.catch(() => {});
+      await within(PATIENCE_MS, Promise.all(underWay));
       await (await presence)?.close();
     },
   };
