@@ -196,6 +196,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     log,
     settings,
     builtin: () => [...builtinTools, ...(options.tools ?? [])],
+    listed: (caller) => dispatcher.list(caller),
     workspace: hints.explicit ?? hints.host ?? cwd,
     onChange: () => {
       for (const listener of listeners) listener();

@@ -30,6 +30,8 @@ export interface Evolution {
   mayEvolve(tool: string, session: string): boolean;
   /** Waits for repairs that are under way. */
   settled(): Promise<void>;
+  /** Gives them up. */
+  close(): Promise<void>;
 }
 
 export interface EvolutionOptions {
@@ -56,6 +58,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
   const { quality } = options;
   const evolved = new Map<string, Set<string>>();
   const underWay = new Set<Promise<void>>();
+  const closing = new AbortController();
 
   const mayEvolve = (tool: string, session: string): boolean => {
     const done = evolved.get(session) ?? new Set<string>();
@@ -90,6 +93,10 @@ export function createEvolution(options: EvolutionOptions): Evolution {
   return {
     mayEvolve,
     async settled() {
+      await Promise.all(underWay);
+    },
+    async close() {
+      closing.abort();
       await Promise.all(underWay);
     },
 
@@ -149,7 +156,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
     const result = await context.callTool(
       "tool_create",
       { action: "update", name: tool.name, definition },
-      { own: true, signal: new AbortController().signal },
+      { own: true, signal: closing.signal },
     );
     if (result.isError === true) {
       context.log.warn(`the repair of ${tool.name} wasn't taken: ${result.text}`);
@@ -184,7 +191,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
     const result = await context.callTool(
       "tool_create",
       { action: "propose", name: tool.name, definition },
-      { own: true, signal: new AbortController().signal },
+      { own: true, signal: closing.signal },
     );
     if (result.isError === true) context.log.warn(`the variant of ${tool.name} wasn't taken: ${result.text}`);
   }
@@ -202,7 +209,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
       const { text } = await runner(
         `${prompt}\nAnswer with the whole new definition as one JSON object and nothing else.`,
         { agentId, depth: depth + 1 },
-        new AbortController().signal,
+        closing.signal,
       );
       const { jsonIn } = await import("./actions/derive.ts");
       const definition = jsonIn(text);

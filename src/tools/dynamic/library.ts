@@ -68,7 +68,14 @@ export function createLibrary(options: DynamicToolsOptions): Library {
     after: (outcome, context) => evolution.after(outcome, context),
   };
 
-  const load = async (): Promise<boolean> => {
+  let loading: Promise<unknown> = Promise.resolve();
+  /** One at a time: of two that overlap, the one that looked first could finish last and bring back the past. */
+  const load = (): Promise<boolean> => {
+    const next = loading.then(loadNow, loadNow);
+    loading = next;
+    return next;
+  };
+  const loadNow = async (): Promise<boolean> => {
     const found = await store.load();
     const before = entries;
     const next = new Map<string, Entry>();
@@ -172,7 +179,7 @@ export function createLibrary(options: DynamicToolsOptions): Library {
       };
     },
     async close() {
-      await evolution.settled();
+      await evolution.close();
       await quality.flush();
     },
   };

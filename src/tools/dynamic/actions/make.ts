@@ -100,13 +100,11 @@ function variantName(name: string, taken: (name: string) => boolean): string {
 async function make(plan: Plan, origin: ToolVersion["origin"], context: ToolContext): Promise<StoredTool> {
   const library = await context.dynamicTools.library();
   const { definition } = plan;
-  const { agentId, client, depth, token } = context.caller;
   const version = versionOf(plan, 1, 0, origin, context);
   const stored: StoredTool = {
     name: definition.name,
     scope: definition.scope,
     ...(definition.scope === "project" ? { project: await context.workspace("read") } : {}),
-    maker: { agentId, client, depth, ...(token === undefined ? {} : { token }) },
     created: version.created,
     active: 1,
     versions: [version],
@@ -182,8 +180,10 @@ function versionOf(
   origin: ToolVersion["origin"],
   context: ToolContext,
 ): ToolVersion {
+  const { agentId, client, depth, token } = context.caller;
   return {
     version,
+    maker: { agentId, client, depth, ...(token === undefined ? {} : { token }) },
     created: new Date(context.clock.now()).toISOString(),
     origin,
     generation,

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CamelError } from "../../../shared/errors.ts";
-import { containedPath, isInside } from "../../../shared/paths.ts";
+import { containedPath, isInside, realpathOfDeepestAncestor } from "../../../shared/paths.ts";
 import type { TouchedPath } from "../../tool.ts";
 import type { StrategyOf } from "../definition.ts";
 import { commandTemplates } from "../envelope.ts";
@@ -41,7 +41,7 @@ export const shell: Engine = {
           const folders = (access === "write" ? write : [...read, ...write]).map((one) =>
             resolve(workspace, one),
           );
-          if (arg.from !== undefined && !folders.some((folder) => isInside(folder, path)))
+          if (arg.from !== undefined && !(await isBelow(path, folders)))
             outside.push(`"${arg.text}" is a path it wasn't approved to ${access}`);
         }
       }
@@ -80,7 +80,11 @@ export const shell: Engine = {
     const { outputBytes } = run.context.settings().shell;
     const result = await runProcesses(commands, {
       cwd,
-      env: await environment(run, strategy, workspace),
+      env: {
+        ...(await environment(run, strategy, workspace)),
+        // The user's folder isn't there, and many programs want to write into their home.
+        ...(sandbox?.name === "bubblewrap" ? { HOME: "/tmp" } : {}),
+      },
       maxBytes: outputBytes,
       timeoutMs: run.definition.timeout_seconds * 1000,
       clock: run.context.clock,
@@ -179,6 +183,16 @@ async function pathsIn(argument: string, cwd: string, surely: boolean): Promise<
   return found;
 }
 
+/** By its name and by where its links lead; a link to nowhere can't be proven to stay. */
+async function isBelow(path: string, folders: readonly string[]): Promise<boolean> {
+  const real = await realpathOfDeepestAncestor(path).catch(() => undefined);
+  return (
+    real !== undefined &&
+    folders.some((folder) => isInside(folder, path)) &&
+    folders.some((folder) => isInside(folder, real))
+  );
+}
+
 async function folderOf(run: Run, workspace: string): Promise<string> {
   const { cwd } = shellOf(run);
   return cwd === undefined
@@ -246,9 +260,10 @@ function answer(
   if (stopped === "cancelled") throw new CamelError("cancelled", `${run.definition.name} was cancelled.`);
   if (stopped === "overflow") {
     const notice = `(cut: the program wrote more than ${maxBytes} bytes and was stopped)`;
+    // First, because a long text is cut at its end.
     return {
-      text: `${stdout}${stderr === "" ? "" : `\nstderr:\n${stderr}`}\n${notice}`,
-      structured: { ...structured, truncated: true, notice },
+      text: `${notice}\n${stdout}${stderr === "" ? "" : `\nstderr:\n${stderr}`}`,
+      structured: { notice, ...structured },
     };
   }
   // As in a shell with pipefail, except that a writer whose reader had enough did nothing wrong.
@@ -262,10 +277,23 @@ function answer(
       "tool_failed",
       `${run.definition.name}: the program ended with ${statuses[failed]}.\n${whole}`,
       {
-        next: "Read the program's message and correct the input, or update the tool.",
+        next: `Read the program's message and correct the input, or update the tool.${sandboxHint(run, sandbox)}`,
         details: structured,
       },
     );
   }
   return { text: stderr === "" ? stdout : `${stdout}\nstderr:\n${stderr}`, structured };
+}
+
+/** What a program can't do in the sandbox looks to it like a broken machine. */
+function sandboxHint(run: Run, sandbox: string): string {
+  if (sandbox === "none") return "";
+  const { network, write } = run.envelope;
+  const missing = [
+    ...(network ? [] : ["had no network (envelope.network: true grants it)"]),
+    write.length > 0
+      ? `could write only ${write.join(", ")}`
+      : "could write nothing but /tmp, which is gone now (envelope.paths.write grants folders)",
+  ];
+  return ` It ran in a sandbox and ${missing.join(", and ")}.`;
 }
