@@ -86,7 +86,6 @@ export const shell: Engine = {
         ...(sandbox?.name === "bubblewrap" ? { HOME: "/tmp" } : {}),
       },
       maxBytes: outputBytes,
-      timeoutMs: run.definition.timeout_seconds * 1000,
       clock: run.context.clock,
       signal: run.signal,
     });
@@ -247,17 +246,15 @@ function answer(
   const { statuses, stderr, stdout, stopped } = result;
   const structured = { status: statuses.at(-1), output: stdout, stderr, sandbox };
   const whole = `status=${statuses.join(" | ")}\nstdout:\n${stdout}\nstderr:\n${stderr}`;
-  if (stopped === "timeout") {
-    throw new CamelError(
-      "timeout",
-      `${run.definition.name} took longer than ${run.definition.timeout_seconds} s and was stopped.\n${whole}`,
-      {
-        next: "Ask for less in one call, or update the tool with a larger timeout_seconds.",
-        details: structured,
-      },
-    );
+  if (stopped === "aborted") {
+    const { reason } = run.signal as { reason: unknown };
+    if (!(reason instanceof CamelError) || reason.code !== "timeout")
+      throw new CamelError("cancelled", `${run.definition.name} was cancelled.`);
+    throw new CamelError("timeout", `${reason.message}\n${whole}`, {
+      ...(reason.next === undefined ? {} : { next: reason.next }),
+      details: structured,
+    });
   }
-  if (stopped === "cancelled") throw new CamelError("cancelled", `${run.definition.name} was cancelled.`);
   if (stopped === "overflow") {
     const notice = `(cut: the program wrote more than ${maxBytes} bytes and was stopped)`;
     // First, because a long text is cut at its end.
