@@ -101,9 +101,42 @@ describe("approved once, then inside the envelope", () => {
       code: "approval_required",
     });
     const { ask, asked } = person();
-    // The sandbox doesn't show it what was not approved when it was made, so the yes lets it try, not succeed.
-    await camel.dispatcher.call({ ...callOf("show_file", { input: outside }), ask });
+    const shown = await camel.dispatcher.call({ ...callOf("show_file", { input: outside }), ask });
+    expect(shown.text).toBe("out");
     expect(asked[0]?.message).toContain("beyond what was approved");
+  });
+
+  test("a path is seen however it is joined to an option, and never where the program opens nothing", async () => {
+    const box = await sandbox({ "other/out.txt": "out", "workspace/in.txt": "in" });
+    const camel = await startCamel(box, { env });
+    const { ask } = person();
+    await make(
+      camel,
+      shellTool("any_grep", "grep {{option}} x in.txt", {
+        strategy: { type: "shell", command_template: "grep {{option}} x in.txt", dash_values: ["option"] },
+      }),
+      "create",
+      ask,
+    );
+    const outside = join(box.workspace, "../other/out.txt");
+    for (const option of [`-f${outside}`, `-nf${outside}`, `--file=${outside}`, `-f../other/out.txt`])
+      expect(await call(camel, "any_grep", { option }), option).toMatchObject({
+        isError: true,
+        code: "approval_required",
+      });
+    expect(await call(camel, "any_grep", { option: "-f/etc/passwd" })).toMatchObject({
+      code: "denied_by_policy",
+    });
+    await make(camel, shellTool("say_it", "echo {{input}}"));
+    for (const input of [
+      "/etc/passwd",
+      "../../x",
+      "~/.ssh/id_rsa",
+      "a=/etc/shadow",
+      ".env",
+      "file:///etc/passwd",
+    ])
+      expect((await call(camel, "say_it", { input })).text, input).toBe(`${input}\n`);
   });
 
   test("a version that widens asks and shows what changed, one that doesn't, doesn't", async () => {

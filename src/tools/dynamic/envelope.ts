@@ -29,7 +29,7 @@ export interface Envelope {
 
 const SECRET = /secret:\/\/([A-Za-z0-9_.-]{1,64})/g;
 
-export function secretsIn(value: unknown): string[] {
+function secretsIn(value: unknown): string[] {
   return [...new Set([...JSON.stringify(value ?? "").matchAll(SECRET)].map((match) => match[1] ?? ""))];
 }
 
@@ -193,7 +193,7 @@ export function approvalReasons(
   return reasons;
 }
 
-export function showCommand(argv: readonly string[]): string {
+function showCommand(argv: readonly string[]): string {
   return argv.map((word) => (/^[\w@%+=:,./{}()-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
 }
 

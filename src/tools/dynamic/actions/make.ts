@@ -127,8 +127,7 @@ async function make(plan: Plan, origin: ToolVersion["origin"], context: ToolCont
   return stored;
 }
 
-/** Also how a repair by the runner becomes a version. */
-export async function addVersion(
+async function addVersion(
   plan: Plan,
   origin: ToolVersion["origin"],
   context: ToolContext,
