@@ -564,6 +564,27 @@ describe("definitions", () => {
     });
   });
 
+  test("a credential written into a definition is pointed out, and neither shown nor exported", async () => {
+    const camel = await startCamel(await sandbox(), { env });
+    const made = await make(camel, {
+      name: "ask_api",
+      description: "x",
+      strategy: {
+        type: "http",
+        url: "https://api.example.com/v1",
+        headers: { Authorization: "Bearer sk-plain-text", Accept: "text/plain" },
+      },
+    });
+    expect(made.text).toContain("Authorization holds a credential as text");
+    for (const action of ["show", "export", "list"]) {
+      const shown = JSON.stringify(await call(camel, "tool_create", { action, name: "ask_api" }));
+      expect(shown, action).not.toContain("sk-plain");
+    }
+    expect((await call(camel, "tool_create", { action: "export", name: "ask_api" })).text).toContain(
+      "secret://ask_api_authorization",
+    );
+  });
+
   test("at most so many tools", async () => {
     const camel = await startCamel(await sandbox({ "home/config.yaml": "dynamicTools: { maxTools: 2 }\n" }), {
       env,

@@ -152,6 +152,10 @@ export function createLibrary(options: DynamicToolsOptions): Library {
 
     keepForSession(stored, caller) {
       const own = sessions.get(sessionOf(caller)) ?? new Map<string, Entry>();
+      if (own.size >= MOST_A_SESSION && !own.has(stored.name))
+        throw new CamelError("limit_reached", `A session may keep ${MOST_A_SESSION} tools of its own.`, {
+          next: "Delete some, or make it with scope: global.",
+        });
       own.set(stored.name, { stored, tool: asTool(stored, asToolOptions) });
       remember(sessions, sessionOf(caller), own);
       options.onChange();
@@ -186,6 +190,7 @@ export function createLibrary(options: DynamicToolsOptions): Library {
 }
 
 const MOST_SESSIONS = 500;
+const MOST_A_SESSION = 50;
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);

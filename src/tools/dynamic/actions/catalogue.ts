@@ -1,6 +1,7 @@
 import { CamelError } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
+import { withoutCredentials } from "../credentials.ts";
 import { card } from "../envelope.ts";
 import type { Library } from "../library.ts";
 import { noSuchTool } from "../plan.ts";
@@ -114,13 +115,15 @@ function versionOf(stored: StoredTool, wanted: number | null | undefined): ToolV
 export async function showTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const stored = await foundUsable(input, context);
   const version = versionOf(stored, input.version);
-  const record = await (await context.dynamicTools.library()).evolution.report(stored, version);
+  const record = await (
+    await context.dynamicTools.library()
+  ).evolution.report(stored, version, context.caller.agentId);
   const text = [
     card(version.definition, version.envelope),
     `Version ${version.version} of ${stored.versions.length}, made ${version.created} by ${version.maker.agentId}.`,
     ...record.lines,
     ...stored.notes,
-    JSON.stringify(version.definition, null, 2),
+    JSON.stringify(withoutCredentials(version.definition), null, 2),
   ].join("\n");
   return {
     text,
@@ -128,7 +131,7 @@ export async function showTool(input: ToolCreateInput, context: ToolContext): Pr
       action: "show",
       name: stored.name,
       version: version.version,
-      definition: version.definition,
+      definition: withoutCredentials(version.definition),
       envelope: version.envelope,
       quality: record.quality,
       advice: record.lines.join("\n"),
@@ -157,7 +160,7 @@ export async function showVersions(input: ToolCreateInput, context: ToolContext)
 export async function exportTools(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const stored = await foundUsable(input, context);
   const { created, definition } = versionOf(stored, input.version);
-  const exported = { ...definition, created_at: Math.floor(Date.parse(created) / 1000) };
+  const exported = { ...withoutCredentials(definition), created_at: Math.floor(Date.parse(created) / 1000) };
   return {
     text: JSON.stringify(exported, null, 2),
     structured: { action: "export", name: stored.name, definition: exported },

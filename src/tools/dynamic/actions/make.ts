@@ -1,6 +1,7 @@
 import { CamelError } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
+import { plainCredentials } from "../credentials.ts";
 import { union } from "../envelope.ts";
 import type { Library } from "../library.ts";
 import { sessionOf } from "../session.ts";
@@ -15,8 +16,13 @@ export async function createTool(input: ToolCreateInput, context: ToolContext): 
   const [plan] = await plansFor(input, context);
   if (plan === undefined) throw new CamelError("invalid_input", "There is no definition.");
   const made = await make(plan, "create", context);
+  const exposed = plainCredentials(plan.definition);
+  const advice =
+    exposed.length === 0
+      ? ""
+      : ` ${exposed.join(", ")} holds a credential as text: ask the user to run camel-mcp secret set NAME, and use secret://NAME instead.`;
   return {
-    text: `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.`,
+    text: `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.${advice}`,
     structured: {
       action: "create",
       name: made.name,
