@@ -41,8 +41,8 @@ import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
+import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
-import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { createDynamicTools } from "./tools/dynamic/registry.ts";
 import { builtinTools, toolsOfTier } from "./tools/index.ts";
@@ -150,6 +150,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     try {
       loaded = await loadConfig(paths);
       broken = undefined;
+      await loadClientTools();
       for (const warning of loaded.warnings) log.warn(warning);
       log.info("config reloaded");
       for (const listener of listeners) listener();
@@ -188,14 +189,32 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     flush: () => fileAudit.flush(),
   };
 
-  const builtin = (): ToolDef[] => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])];
+  const background = new Set<Promise<void>>();
+  let clientTools: { from: unknown; tools: ToolDef[] } = { from: undefined, tools: [] };
+  const loadClientTools = async (): Promise<void> => {
+    const { clientTools: definitions } = settings();
+    if (clientTools.from === definitions) return;
+    clientTools = { from: definitions, tools: [] };
+    if (definitions.length === 0) return;
+    const { createClientTools } = await import("./tools/client-tools/client-tools.ts");
+    const taken = new Set([...builtinTools, ...(options.tools ?? [])].map((tool) => tool.name));
+    const made = createClientTools(definitions, taken, env);
+    for (const warning of made.warnings) log.warn(warning);
+    clientTools.tools = made.tools;
+  };
+  await loadClientTools();
+  const builtin = (): ToolDef[] => [
+    ...toolsOfTier(settings().tools.tier),
+    ...(options.tools ?? []),
+    ...clientTools.tools,
+  ];
   const dynamicTools = createDynamicTools({
     home,
     env,
     clock,
     log,
     settings,
-    builtin: () => [...builtinTools, ...(options.tools ?? [])],
+    builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
     listed: (caller) => dispatcher.list(caller),
     workspace: hints.explicit ?? hints.host ?? cwd,
     onChange: () => {
@@ -235,6 +254,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       mayRead: (path, tools = []) =>
         mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
+      later: (work) => {
+        const settled = work.catch((error: unknown) => log.warn(`after ${call.name}: ${String(error)}`));
+        background.add(settled);
+        void settled.finally(() => background.delete(settled));
+      },
       dynamicTools,
       callTool: (name, args, nested = {}) =>
         dispatcher.call({
@@ -360,7 +384,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   let recovery = Promise.resolve();
   const recoveryTimer = clock.setTimeout(() => {
-    recovery = finishInterruptedPatches(home, log);
+    recovery = finishInterruptedWrites(home, log);
   }, RECOVERY_DELAY_MS);
 
   return {
@@ -395,6 +419,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       listeners.clear();
       recoveryTimer.cancel();
       await recovery;
+      await Promise.all(background);
       await dynamicTools.close();
       await auditStore.flush();
     },

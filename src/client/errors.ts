@@ -66,6 +66,13 @@ export function toClientError(thrown: unknown, where: string): CamelClientError 
   const sdkCode = chain.find((error) => error instanceof SdkError)?.code;
   if (sdkCode === SdkErrorCode.RequestTimeout)
     return make("timeout", `${where} didn't answer in time.`, "Retry, or give the call more time.");
+  // Without an errno: a blocked port, a broken certificate.
+  if (sdkCode === SdkErrorCode.EraNegotiationFailed && chain.some((error) => error instanceof TypeError))
+    return make(
+      "unavailable",
+      `${where} can't be reached: ${messageOf(chain.at(-1))}.`,
+      "Check the address, then retry.",
+    );
   if (sdkCode === SdkErrorCode.EraNegotiationFailed || sdkCode === SdkErrorCode.ClientHttpUnexpectedContent)
     return make(
       "not_mcp",
@@ -107,6 +114,10 @@ function fromStatus(
         ? make("unavailable", `${where} can't serve the request now (HTTP ${status}).`, "Retry in a moment.")
         : make("rejected", `${where} refused the request (HTTP ${status}).`, "Check the address.");
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function causes(thrown: unknown): unknown[] {

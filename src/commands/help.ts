@@ -50,6 +50,20 @@ Schedules: 30s 5m 1h 1d, "0 9 * * 1-5", @daily, +20m, 2027-03-14T09:00.
 
 Reads standard input when no file is named. Exit 0 applied, 1 not; a patch applies whole or not at all.
 `,
+  checkpoint: `camel-mcp checkpoint: undo what a tool changed in the current folder (or --workspace).
+
+  checkpoint list [PATH]            newest first; only those that hold this file or folder
+  checkpoint show ID [PATH…]        what changed since, as a diff
+  checkpoint restore ID [PATH…]     all files of that call go back, or none; or only the named ones
+
+  --dry-run        restore: say what would happen, write nothing
+  --force          restore: also files that were edited since
+  --agent ID       whose; the main agent sees those of all
+  --json           for programs
+
+ID is a checkpoint's or that of the call that made it. A restore makes a checkpoint too, so it can be undone.
+Exit 0 done, 1 not.
+`,
   policy: `camel-mcp policy explain TOOL JSON: say what policy would decide, and which line of which file decides.
 
   camel-mcp policy explain apply_patch @arguments.json --agent review

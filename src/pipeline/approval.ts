@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Config } from "../config.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -289,6 +288,7 @@ function idOf({ tool, input, caller }: ResolvedCall): string {
     caller.token ?? null,
     caller.depth,
   ];
+  const { createHash } = process.getBuiltinModule("node:crypto");
   return `apr_${createHash("sha256").update(JSON.stringify(facts, sortedKeys)).digest("hex").slice(0, 16)}`;
 }
 

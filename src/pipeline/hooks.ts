@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
@@ -100,6 +99,8 @@ function runHook(
     .map(([name, value]): [string, string] => [`CAMELAGI_HOOK_${name}`, value]);
   const [program, ...args] = file.endsWith(".js") ? [process.execPath, file] : ["/bin/sh", file];
   return new Promise((resolve) => {
+    // Loaded here: most configs have no hook, and every start would pay for the module.
+    const { spawn } = process.getBuiltinModule("node:child_process");
     const child = spawn(program ?? "", args, {
       // A group of its own: what the hook started dies with it.
       detached: true,

@@ -25,7 +25,7 @@ export function createCommandRunner(options: {
   clock: Clock;
 }): Runner {
   const { settings, clock } = options;
-  return async function command(prompt, { depth, workspace, history = [], agentId }, signal) {
+  return async function command(prompt, { depth, workspace, history = [], agentId, sessionId = "" }, signal) {
     const argv = commandOf(settings);
     if (argv === undefined) {
       throw new CamelError("unavailable", "No program is configured to answer prompts.", {
@@ -40,6 +40,7 @@ export function createCommandRunner(options: {
         ...inherited,
         ...settings.command?.env,
         CAMELAGI_AGENT: agentId,
+        CAMEL_RUN: sessionId,
         [DEPTH_MARK]: String(depth),
       },
       stdio: ["pipe", "pipe", "pipe"],

@@ -2,6 +2,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   createRequestStateCodec,
+  type RequestStateCodec,
   inputRequired,
   inputResponse,
   type ElicitRequestFormParams,
@@ -9,7 +10,6 @@ import {
   type Server,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { createHash, randomBytes } from "node:crypto";
 import { errorResult } from "../pipeline/answer-errors.ts";
 import type { Answer, Ask, Question, ToolResult } from "../pipeline/call.ts";
 import type { Clock } from "../shared/clock.ts";
@@ -54,10 +54,13 @@ export interface RunningLeg {
 }
 
 export function createAsking({ clock }: { clock: Clock }): Asking {
-  const states = createRequestStateCodec<{ ticket: string }>({
-    key: randomBytes(32),
-    ttlSeconds: WAIT_MS / 1000,
-  });
+  // Made at the first question: a start that asks nothing needs no key, and so no node:crypto.
+  let codec: RequestStateCodec<{ ticket: string }> | undefined;
+  const states = (): RequestStateCodec<{ ticket: string }> =>
+    (codec ??= createRequestStateCodec<{ ticket: string }>({
+      key: process.getBuiltinModule("node:crypto").randomBytes(32),
+      ttlSeconds: WAIT_MS / 1000,
+    }));
   const calls = createParkedCalls<
     Question,
     Answer,
@@ -85,13 +88,13 @@ export function createAsking({ clock }: { clock: Clock }): Asking {
     if (next.kind === "result") return next.result;
     return inputRequired({
       inputRequests: { [KEY]: inputRequired.elicit(formOf(next.question)) },
-      requestState: await states.mint({ ticket: next.ticket }, context),
+      requestState: await states().mint({ ticket: next.ticket }, context),
     });
   };
 
   const ticketOf = async (state: string, context: ServerContext): Promise<string> => {
     try {
-      return (await states.verify(state, context)).ticket;
+      return (await states().verify(state, context)).ticket;
     } catch {
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
@@ -150,6 +153,7 @@ function answerOf(context: ServerContext): Answer | undefined {
 /** A parked call belongs to who made it and to its very arguments: an answer can't be moved to another call. */
 function ownerOf({ name, args, caller }: AskingRequest): string {
   const facts = [caller.agentId, caller.token ?? null, caller.client, name, args ?? null];
+  const { createHash } = process.getBuiltinModule("node:crypto");
   return createHash("sha256").update(JSON.stringify(facts, sortKeys)).digest("hex");
 }
 

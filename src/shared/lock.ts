@@ -3,8 +3,6 @@
  * names its owner. A dead owner's lock is taken over. Who takes over holds a second lock named after the dead
  * owner's nonce meanwhile, so two processes never remove the same stale lock, nor one its successor's fresh one.
  */
-import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
@@ -100,7 +98,7 @@ async function waitForFile(path: string, { clock, timeoutMs, signal, purpose }: 
 }
 
 async function tryAcquire(path: string): Promise<Lock | undefined> {
-  const nonce = randomBytes(8).toString("hex");
+  const nonce = process.getBuiltinModule("node:crypto").randomBytes(8).toString("hex");
   const owner: Owner = { pid: process.pid, started: await startOf(process.pid), host: hostname(), nonce };
   const finished = `${path}.${nonce}.tmp`;
   await writeFile(finished, JSON.stringify(owner), { flag: "wx", mode: 0o600 });
@@ -171,9 +169,12 @@ async function readStart(pid: number): Promise<string> {
   }
   if (process.platform === "win32") return "";
   return new Promise((resolve) => {
-    execFile("ps", ["-o", "lstart=", "-p", String(pid)], { timeout: 2000 }, (error, stdout) => {
-      resolve(error === null ? stdout.trim() : "");
-    });
+    // Loaded here, as most starts take no lock that needs it.
+    process
+      .getBuiltinModule("node:child_process")
+      .execFile("ps", ["-o", "lstart=", "-p", String(pid)], { timeout: 2000 }, (error, stdout) => {
+        resolve(error === null ? stdout.trim() : "");
+      });
   });
 }
 

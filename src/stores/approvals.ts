@@ -1,9 +1,9 @@
 import { link, readFile, readdir, rename, unlink, writeFile } from "node:fs/promises";
-import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
+import { newId } from "../shared/ids.ts";
 
 const requestSchema = z.object({
   /** Made from the call itself, so that the same call repeated finds its own request. */
@@ -102,7 +102,7 @@ export function createFileApprovals(options: { directory: string; clock: Clock }
       if ((await get(id)) === undefined) return false;
       const now = clock.now();
       const record: ApprovalDecision = { ...decision, decidedAt: now, expiresAt: now + DECISION_LIFE_MS };
-      const finished = join(directory, `.${randomBytes(8).toString("hex")}.tmp`);
+      const finished = join(directory, `.${newId("new")}.tmp`);
       await writeFile(finished, JSON.stringify(record), { mode: 0o600, flag: "wx" });
       try {
         // A link appears whole and only once: of two people who decide, one is first.
@@ -118,7 +118,7 @@ export function createFileApprovals(options: { directory: string; clock: Clock }
     async take(id) {
       if (!ID.test(id)) return undefined;
       const request = await get(id);
-      const taken = join(directory, `.${id}.${randomBytes(8).toString("hex")}.taken`);
+      const taken = join(directory, `.${id}.${newId("by")}.taken`);
       try {
         await rename(decisionFile(id), taken);
       } catch {

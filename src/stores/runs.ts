@@ -48,6 +48,8 @@ export interface RunStore {
   ids(): Promise<string[]>;
   active(): Promise<ActiveClaim[]>;
   activeEntry(key: ChainKey, claim: Claim): ActiveClaim;
+  /** Marks an unfinished claim as one to look after, should a power cut have taken its marker. */
+  reactivate(key: ChainKey, seq: number): Promise<void>;
   /** Nothing is left to do for it. */
   settle(active: ActiveClaim): Promise<void>;
   /** False for a claim made out of turn by a process that slept too long; it counts for nothing. */
@@ -102,6 +104,11 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       final: { status: "missed", reason: "a crash cut this claim off; its slot was claimed again" },
     };
     await replaceFile(path, JSON.stringify(repaired));
+    await publish(key, seq, "result", {
+      status: "missed",
+      text: repaired.final?.reason ?? "",
+      finishedAt: clock.now(),
+    } satisfies RunResult);
     return repaired;
   };
 
@@ -218,6 +225,12 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
           return [];
         return [{ id, uid, seq: Number(seq), nonce, file: join(activeFolder, name) }];
       });
+    },
+    async reactivate(key, seq) {
+      const claim = await claimAt(key, seq);
+      if (claim === undefined) return;
+      await ensure(activeFolder);
+      await linkExclusive(fileOf(key, seq, "claim"), intentOf(key, claim));
     },
     activeEntry: (key, claim) => ({
       id: key.id,

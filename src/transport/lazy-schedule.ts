@@ -9,7 +9,7 @@ export interface LazyScheduler {
   stop(): Promise<void>;
 }
 
-const FIRST_LOOK_MS = 300;
+const FIRST_LOOK_MS = 100;
 const LOOK_MS = 5_000;
 
 /** Loads and starts the scheduler when there is the first job to fire; until then it costs one stat now and then. */

@@ -7,8 +7,9 @@ import { isDeepStrictEqual } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CamelError } from "../../src/shared/errors.ts";
-import { applyPatch, recoverPatches } from "../../src/tools/apply-patch/apply.ts";
-import { createDisk, type Disk } from "../../src/tools/apply-patch/disk.ts";
+import { applyPatch } from "../../src/tools/apply-patch/apply.ts";
+import { recoverWrites } from "../../src/stores/checkpoints/write-files.ts";
+import { createDisk, type Disk } from "../../src/stores/checkpoints/disk.ts";
 import { createSandbox, readTree, type Sandbox, type Tree } from "./tree.ts";
 
 const OLD: Tree = { "a.txt": "one\ntwo\n", "b.txt": "bee\n", "c/d.txt": "dee\n", "gone.txt": "bye\n" };
@@ -38,17 +39,20 @@ const NEW: Tree = {
   "c/d.txt": "DEE\n",
 };
 
+/** The journal's and four old contents' renames come first: after the next one file is new and the others are old. */
+const HALF_DONE = "rename:6";
+
 const STEPS = ["writeNew", "copyNew", "link", "rename", "unlink", "mkdir", "rmdir", "syncDirectory"] as const;
 
 /** Calls `before(n)` ahead of the nth step, counted from 1. */
-function counting(before: (step: number) => void): Disk {
+function counting(before: (step: number, name: string) => void): Disk {
   const disk = createDisk({ fsync: false });
   let step = 0;
   const wrapped = { ...disk };
   for (const name of STEPS) {
     const original = disk[name] as (...args: unknown[]) => Promise<void>;
     (wrapped as Record<string, unknown>)[name] = (...args: unknown[]) => {
-      before(++step);
+      before(++step, name);
       return original(...args);
     };
   }
@@ -64,19 +68,24 @@ beforeAll(async () => {
   await writeFile(
     entry,
     `import { applyPatch } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/apply-patch/apply.ts"))};
-import { createDisk } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/apply-patch/disk.ts"))};
+import { recoverWrites } from ${JSON.stringify(join(import.meta.dirname, "../../src/stores/checkpoints/write-files.ts"))};
+import { createDisk } from ${JSON.stringify(join(import.meta.dirname, "../../src/stores/checkpoints/disk.ts"))};
 import { readFileSync } from "node:fs";
 const [root, home, patchFile, stopAt] = process.argv.slice(2);
 setInterval(() => {}, 1000);
 const disk = createDisk({ fsync: false });
+const [stopName, stopCount] = stopAt.includes(":") ? stopAt.split(":") : [undefined, stopAt];
 let step = 0;
 const wrapped = {};
 for (const name of Object.keys(disk)) wrapped[name] = async (...args) => {
   const result = await disk[name](...args);
-  if (++step === Number(stopAt)) { process.kill(process.pid, "SIGKILL"); await new Promise(() => {}); }
+  if ((stopName ?? name) === name && ++step === Number(stopCount)) { process.kill(process.pid, "SIGKILL"); await new Promise(() => {}); }
   return result;
 };
-applyPatch({ root, home, patch: readFileSync(patchFile, "utf8"), disk: wrapped }).then(
+const work = patchFile === "recover"
+  ? recoverWrites(home, undefined, wrapped)
+  : applyPatch({ root, home, patch: readFileSync(patchFile, "utf8"), disk: wrapped });
+work.then(
   () => process.exit(0), (error) => { process.stderr.write(String(error.code) + " " + error.message); process.exit(1); });
 `,
   );
@@ -90,8 +99,7 @@ afterAll(() => rm(bundleFolder, { recursive: true, force: true }));
 function runChild(
   sandbox: Sandbox,
   patchFile: string,
-  stopAt: number,
-  killWhen?: (kill: () => void) => void,
+  stopAt: number | string,
 ): Promise<{ code: number | null; stderr: string }> {
   return new Promise((resolve) => {
     const run = spawn(process.execPath, [child, sandbox.root, sandbox.home, patchFile, String(stopAt)], {
@@ -100,12 +108,11 @@ function runChild(
     let stderr = "";
     run.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
     run.on("close", (code) => resolve({ code, stderr }));
-    killWhen?.(() => run.kill("SIGKILL"));
   });
 }
 
 async function oldOrNew(sandbox: Sandbox): Promise<"old" | "new"> {
-  await recoverPatches(sandbox.home, undefined, createDisk({ fsync: false }));
+  await recoverWrites(sandbox.home, undefined, createDisk({ fsync: false }));
   const tree = await readTree(sandbox.root);
   const state = isDeepStrictEqual(tree, OLD) ? "old" : "new";
   expect(tree).toEqual(state === "old" ? OLD : NEW);
@@ -133,6 +140,43 @@ test("killed after every single step", { timeout: 60_000 }, async () => {
   expect([...seen].sort()).toEqual(["new", "old"]);
 });
 
+test("killed in the middle, and again at every step of the recovery", { timeout: 60_000 }, async () => {
+  for (let stopAt = 1; ; stopAt++) {
+    const sandbox = await createSandbox(OLD);
+    try {
+      const patchFile = join(sandbox.base, "patch.txt");
+      await writeFile(patchFile, PATCH);
+      await runChild(sandbox, patchFile, HALF_DONE);
+      const { code } = await runChild(sandbox, "recover", stopAt);
+      expect(await oldOrNew(sandbox)).toBe("old");
+      if (code === 0) break;
+    } finally {
+      await sandbox.remove();
+    }
+  }
+});
+
+test("a disk that stays full from any step on leaves all old or all new", async () => {
+  for (let fullFrom = 1; ; fullFrom++) {
+    const sandbox = await createSandbox(OLD);
+    try {
+      let failed = false;
+      const full = counting((step, name) => {
+        if (step < fullFrom || !["writeNew", "copyNew", "link", "mkdir"].includes(name)) return;
+        failed = true;
+        throw Object.assign(new Error("ENOSPC: injected"), { code: "ENOSPC", syscall: "write" });
+      });
+      const result = await applyPatch({ ...sandbox, patch: PATCH, disk: full }).catch(
+        (error: unknown) => error,
+      );
+      expect(await oldOrNew(sandbox)).toBe(result instanceof CamelError ? "old" : "new");
+      if (!failed) break;
+    } finally {
+      await sandbox.remove();
+    }
+  }
+});
+
 test.each(["ENOSPC", "EACCES"])("%s at every single step", async (code) => {
   for (let failAt = 1; ; failAt++) {
     const sandbox = await createSandbox(OLD);
@@ -156,7 +200,7 @@ test.each(["ENOSPC", "EACCES"])("%s at every single step", async (code) => {
   }
 });
 
-test("random kills of a 300-file patch", { timeout: 60_000 }, async () => {
+test("random kills of a 300-file patch", { timeout: 600_000 }, async () => {
   const tree: Tree = {};
   const after: Tree = {};
   let patch = "*** Begin Patch\n";
@@ -166,15 +210,15 @@ test("random kills of a 300-file patch", { timeout: 60_000 }, async () => {
     patch += `*** Update File: d${i % 7}/f${i}.txt\n@@\n-old ${i}\n+new ${i}\n`;
   }
   patch += "*** End Patch\n";
-  const rounds = Number(process.env["CAMEL_KILLS"] ?? 12);
+  const rounds = Number(process.env["CAMEL_KILLS"] ?? 6);
   for (let round = 0; round < rounds; round++) {
     const sandbox = await createSandbox(tree);
     try {
       const patchFile = join(sandbox.base, "patch.txt");
       await writeFile(patchFile, patch);
-      // About 1,200 steps in all; the kill lands somewhere among them, a different place each round.
-      await runChild(sandbox, patchFile, 1 + ((round * 7919) % 1210));
-      await recoverPatches(sandbox.home, undefined, createDisk({ fsync: false }));
+      // About 1,800 steps in all; the kill lands somewhere among them, a different place each round.
+      await runChild(sandbox, patchFile, 1 + ((round * 7919) % 1810));
+      await recoverWrites(sandbox.home, undefined, createDisk({ fsync: false }));
       const found = await readTree(sandbox.root);
       expect(found).toEqual(found["d0/f0.txt"] === tree["d0/f0.txt"] ? tree : after);
     } finally {
@@ -222,5 +266,84 @@ test("an edit made while the patch is being staged is refused and kept", async (
     expect(await readTree(sandbox.root)).toEqual({ ...OLD, "c/d.txt": "mine\n" });
   } finally {
     await sandbox.remove();
+  }
+});
+
+test("an edit that slips in between the last comparison and the rename is kept", async () => {
+  for (const how of ["in place", "by another file", "deleted"] as const) {
+    const sandbox = await createSandbox(OLD);
+    try {
+      const disk = createDisk({ fsync: false });
+      const path = join(sandbox.root, "c/d.txt");
+      let edited = false;
+      // The removals come first: by then everything has been compared.
+      const unlink: Disk["unlink"] = async (target) => {
+        if (!edited && target.endsWith("gone.txt")) {
+          edited = true;
+          if (how === "in place") await writeFile(path, "mine\n");
+          else {
+            await rm(path);
+            if (how === "by another file") await writeFile(path, "mine\n");
+          }
+        }
+        await disk.unlink(target);
+      };
+      const error = await applyPatch({ ...sandbox, patch: PATCH, disk: { ...disk, unlink } }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect((error as CamelError).code).toBe("conflict");
+      const { "c/d.txt": _removed, ...rest } = OLD;
+      expect(await readTree(sandbox.root)).toEqual(
+        how === "deleted" ? OLD : { ...rest, "c/d.txt": "mine\n" },
+      );
+    } finally {
+      await sandbox.remove();
+    }
+  }
+});
+
+test("a file that somebody made meanwhile under a new file's name is kept, even with the same content", async () => {
+  const sandbox = await createSandbox(OLD);
+  try {
+    const disk = createDisk({ fsync: false });
+    const link: Disk["link"] = async (from, to) => {
+      if (to.endsWith("e.txt")) await writeFile(to, "eee\n");
+      await disk.link(from, to);
+    };
+    const error = await applyPatch({ ...sandbox, patch: PATCH, disk: { ...disk, link } }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect((error as CamelError).code).toBe("conflict");
+    expect(await readTree(sandbox.root)).toEqual({ ...OLD, "new/e.txt": "eee\n" });
+  } finally {
+    await sandbox.remove();
+  }
+});
+
+test("an unfinished patch in another workspace that can't be undone doesn't stop this one", async () => {
+  const sandbox = await createSandbox(OLD);
+  const other = await createSandbox(OLD);
+  try {
+    const patchFile = join(other.base, "patch.txt");
+    await writeFile(patchFile, PATCH);
+    await runChild({ ...other, home: sandbox.home }, patchFile, HALF_DONE);
+    const disk = createDisk({ fsync: false });
+    const refusing: Disk = {
+      ...disk,
+      rename: (from, to) =>
+        to.startsWith(other.root)
+          ? Promise.reject(
+              Object.assign(new Error("EACCES: injected"), { code: "EACCES", syscall: "rename" }),
+            )
+          : disk.rename(from, to),
+    };
+    const { recovered } = await applyPatch({ ...sandbox, patch: PATCH, disk: refusing });
+    expect(recovered.join()).toContain("can't be undone yet");
+    expect(await readTree(sandbox.root)).toEqual(NEW);
+    await recoverWrites(sandbox.home, undefined, disk);
+    expect(await readTree(other.root)).toEqual(OLD);
+  } finally {
+    await sandbox.remove();
+    await other.remove();
   }
 });

@@ -42,6 +42,11 @@ const CASES: Record<string, { file: string; patch: string; code?: string }> = {
     patch: update(repeat(20_000, (i) => `@@ -${i * 7 + 1},1 +1,1 @@\n-a\n+b\n`)),
   },
   "only added lines": { file: same, patch: update("@@\n+b\n".repeat(60_000)) },
+  "200,000 hunks that change nothing": { file: "a\n", patch: update("@@\n a\n".repeat(200_000)) },
+  "one hunk with 200,000 separate changes": {
+    file: repeat(200_000, (i) => `${i}\nx\n`),
+    patch: update(`@@\n${repeat(200_000, (i) => `-${i}\n x\n`)}`),
+  },
   "a lone CR at both ends": {
     file: `\r${"x\n".repeat(300_000)}y\r`,
     patch: update("@@\n-nope\n+y\n"),

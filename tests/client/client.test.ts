@@ -1,7 +1,11 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once as onEvent } from "node:events";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   connectCamel,
@@ -47,47 +51,66 @@ function failure(pending: Promise<unknown>): Promise<CamelClientError> {
 }
 
 describe.each(CASES)("a $era server over $over", ({ era, over }) => {
-  test("lists, calls, reads", async () => {
-    const client = await connectTo(await upstream(era), over);
-    expect((await client.tools()).map((tool) => tool.name)).toContain("echo");
+  test("lists, calls, reads, asks the person, and hears of changes", async () => {
+    const server = await upstream(era);
+    const asked: CamelQuestion[] = [];
+    const client = await connectTo(server, over, {
+      onAsk: (question: CamelQuestion): CamelAnswer => {
+        asked.push(question);
+        if (asked.length === 3) throw new Error("broken dialog");
+        return { action: "accept", content: { name: `${asked.length}`, sure: true } };
+      },
+    });
+    expect((await client.tools()).map((tool) => tool.name)).toContain("get_tool_response");
     expect(await client.call("echo", { text: "ab", times: 2 })).toMatchObject({
       text: "abab",
       isError: false,
     });
     expect((await client.resources()).map(({ uri }) => uri)).toContain("memory:///MEMORY.md");
     expect(await client.readResource("memory:///MEMORY.md")).toMatch(/memory$/);
-  });
 
-  test("the person is asked, and their answer goes back", async () => {
-    const asked: CamelQuestion[] = [];
-    const client = await connectTo(await upstream(era), over, {
-      onAsk: (question: CamelQuestion): CamelAnswer => {
-        asked.push(question);
-        return { action: "accept", content: { name: `${asked.length}`, sure: true } };
-      },
-    });
-    const { text } = await client.call("ask_me", { rounds: 2 });
+    const { text } = await client.call("ask_me", { rounds: 3 });
     expect(JSON.parse(text)).toMatchObject({
       runs: 1,
-      answers: [{ action: "accept", content: { name: "1" } }, { content: { name: "2" } }],
+      answers: [
+        { action: "accept", content: { name: "1" } },
+        { action: "accept", content: { name: "2" } },
+        { action: "cancel" },
+      ],
     });
     expect(asked[0]).toMatchObject({ message: "Question 1?", schema: { required: ["name"] } });
+
+    const updated = once();
+    const stop = await client.onResourceUpdated("memory:///MEMORY.md", () => updated.happen());
+    await server.touch(() => client.call("touch"));
+    await updated.happened;
+    await stop();
+    const refused = failure(client.onResourceUpdated("memory:///elsewhere.txt", () => {}));
+    expect(await refused).toMatchObject({ code: "rejected" });
+
+    const changed = once();
+    client.onToolsChanged(() => changed.happen());
+    await client.call("shrink");
+    await changed.happened;
+    expect((await client.tools()).map((tool) => tool.name)).not.toContain("get_tool_response");
   });
 
-  test("an answer that fails is a cancel; without onAsk nobody is asked", async () => {
-    const failing = await connectTo(await upstream(era), over, {
-      onAsk: () => Promise.reject(new Error("broken dialog")),
-    });
-    expect(JSON.parse((await failing.call("ask_me")).text)).toMatchObject({
-      answers: [{ action: "cancel" }],
-    });
-    const silent = await connectTo(await upstream(era), over);
-    expect((await silent.call("ask_me")).text).toBe("nobody to ask, runs 1");
-  });
-
-  test("progress arrives and cancelling reaches the tool", async () => {
+  test("progress arrives; cancelling reaches the tool; silence ends a call; without onAsk nobody is asked", async () => {
     const server = await upstream(era);
     const client = await connectTo(server, over);
+    expect((await client.call("ask_me")).text).toBe("nobody to ask, runs 1");
+
+    const controller = new AbortController();
+    const { signal } = controller;
+    const cancelled = client.call("wait", {}, { signal, onProgress: () => controller.abort() });
+    expect(await failure(cancelled)).toMatchObject({ name: "CamelClientError", code: "cancelled" });
+    await appears(server.marker);
+    await rm(server.marker);
+
+    const error = await failure(client.call("wait", {}, { timeoutMs: 100 }));
+    expect(error).toMatchObject({ code: "timeout", retryable: true });
+    expect(error.next).toContain("timeoutMs");
+
     const seen: number[] = [];
     const onProgress = ({ progress }: { progress: number }): void => {
       if (seen.push(progress) === 3) void writeFile(server.marker, "go");
@@ -95,44 +118,9 @@ describe.each(CASES)("a $era server over $over", ({ era, over }) => {
     expect((await client.call("steps", {}, { onProgress })).text).toBe("done");
     expect(seen).toEqual([1, 2, 3]);
 
-    const other = await upstream(era);
-    const second = await connectTo(other, over);
-    const controller = new AbortController();
-    const pending = second.call(
-      "wait",
-      {},
-      { signal: controller.signal, onProgress: () => controller.abort() },
-    );
-    expect(await failure(pending)).toMatchObject({ name: "CamelClientError", code: "cancelled" });
-    await appears(other.marker);
-  });
-
-  test("a call that takes too long is ended, on the server too", async () => {
-    const server = await upstream(era);
-    const client = await connectTo(server, over);
-    const error = await failure(client.call("wait", {}, { timeoutMs: 100 }));
-    expect(error).toMatchObject({ code: "timeout", retryable: true });
-    expect(error.next).toContain("timeoutMs");
-    await appears(server.marker);
-  });
-
-  test("hears of changed tools", async () => {
-    const client = await connectTo(await upstream(era), over);
-    const changed = once();
-    client.onToolsChanged(() => changed.happen());
-    expect((await client.tools()).map((tool) => tool.name)).toContain("get_tool_response");
-    await client.call("shrink");
-    await changed.happened;
-    expect((await client.tools()).map((tool) => tool.name)).not.toContain("get_tool_response");
-  });
-
-  test("after close every call says so", async () => {
-    const client = await connectTo(await upstream(era), over);
     await client.close();
-    expect(await failure(client.call("echo", { text: "a" }))).toMatchObject({
-      code: "closed",
-      retryable: false,
-    });
+    const closed = failure(client.call("echo", { text: "a" }));
+    expect(await closed).toMatchObject({ code: "closed", retryable: false });
   });
 });
 
@@ -178,6 +166,49 @@ describe.each(ERAS)("a %s server that dies", (era) => {
   });
 });
 
+test("a script that only listens outlasts the server's restart", async () => {
+  const server = await upstream("2026");
+  await server.start();
+  const script = await server.box.write(
+    "listen.mjs",
+    `import { connectCamel } from ${JSON.stringify(pathToFileURL(join(CLI, "../client.js")).href)};
+let times = 0;
+const client = await connectCamel({
+  url: ${JSON.stringify(server.url)},
+  onConnection(state) {
+    console.log(state);
+    if (state === "connected" && ++times === 2) setImmediate(() => client.close());
+  },
+});`,
+  );
+  const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const exited = onEvent(child, "exit");
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  expect((await lines.next()).value).toBe("connected");
+  await server.kill();
+  expect((await lines.next()).value).toBe("lost");
+  await server.start();
+  expect((await lines.next()).value).toBe("connected");
+  expect((await exited)[0]).toBe(0);
+});
+
+test("a server that accepts and says nothing: connecting has a time limit, and closing doesn't wait for it", async () => {
+  const server = await upstream("2026");
+  await server.start();
+  const client = await connectCamel({ url: server.url });
+  await server.kill();
+  const silent = createServer(() => {}).listen(Number(new URL(server.url).port), "127.0.0.1");
+  onTestFinished(() => {
+    silent.close();
+    silent.closeAllConnections();
+  });
+  await onEvent(silent, "request");
+  await client.close();
+  const error = await failure(connectCamel({ url: server.url, connectTimeoutMs: 200 }));
+  expect(error).toMatchObject({ code: "timeout", retryable: true });
+});
+
 describe("what goes wrong at the start says what to do", () => {
   test("nobody listens", async () => {
     const { url } = await upstream("2026");
@@ -185,6 +216,10 @@ describe("what goes wrong at the start says what to do", () => {
     expect(error).toMatchObject({ code: "unavailable", retryable: true });
     expect(error.message).toContain(url);
     expect(error.next).toContain("camel-mcp serve");
+    // A port that fetch refuses to use has no errno.
+    const blocked = await failure(connectCamel({ url: "http://127.0.0.1:1/mcp" }));
+    expect(blocked).toMatchObject({ code: "unavailable" });
+    expect(blocked.message).toContain("bad port");
   });
 
   test("no token, a wrong token, the right token", async () => {

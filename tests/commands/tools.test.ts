@@ -1,6 +1,6 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { CLI, connect, runCli, sandbox } from "../harness.ts";
 
 interface Listed {
@@ -75,15 +75,23 @@ describe("help", () => {
   });
 });
 
-test("a person in a terminal is told what this is, on stderr", async () => {
+test("a person in a terminal is told what this is, on stderr, and leaves with Ctrl-C", async () => {
   const box = await sandbox();
-  // `script` gives the process a terminal; Ctrl-D (end of input) ends it.
-  const { stdout } = await promisify(execFile)(
-    "sh",
-    ["-c", `printf '\\004' | script -qec "'${process.execPath}' '${CLI}' 2>&1 >/dev/null" /dev/null`],
-    { cwd: box.workspace, env: { PATH: process.env["PATH"], HOME: box.home, CAMELAGI_HOME: box.home } },
-  );
-  expect(stdout).toContain("is an MCP server");
-  expect(stdout).toContain("npx camel-mcp install");
-  expect(stdout).toContain("npx camel-mcp demo");
+  // `script` gives the process a terminal.
+  const command = `'${process.execPath}' '${CLI}' 2>&1 >/dev/null`;
+  const child = spawn("script", ["-qec", command, "/dev/null"], {
+    cwd: box.workspace,
+    env: { PATH: process.env["PATH"], HOME: box.home, CAMELAGI_HOME: box.home },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let said = "";
+  for await (const chunk of child.stdout) {
+    said += String(chunk);
+    if (said.includes("npx camel-mcp --help")) break;
+  }
+  child.stdin.write("\u0003");
+  await once(child, "exit");
+  expect(said).toContain("is an MCP server");
+  expect(said).toContain("npx camel-mcp install");
+  expect(said).toContain("npx camel-mcp demo");
 });

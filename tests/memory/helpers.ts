@@ -34,6 +34,7 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     env: () => undefined,
     settings: () => configSchema.parse({ memory }),
     progress: () => {},
+    later: () => {},
   } as unknown as ToolContext;
   return {
     root,

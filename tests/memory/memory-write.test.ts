@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readBlob } from "../../src/stores/checkpoints/blobs.ts";
+import { readRecord } from "../../src/stores/checkpoints/records.ts";
 import { createMemorySearchTool } from "../../src/tools/memory/memory-search.ts";
 import { memoryWrite } from "../../src/tools/memory/memory-write.ts";
 import { createPlace, type Place } from "./helpers.ts";
@@ -42,7 +44,10 @@ describe("memory_write", () => {
       oldText: "two",
       text: "2",
     });
-    expect(await readFile(String(structured?.checkpoint), "utf8")).toBe("one\ntwo\nthree\n");
+    const record = await readRecord(place.home, String(structured?.["checkpoint"]));
+    expect((await readBlob(place.home, String(record?.entries[0]?.before?.sha256))).toString()).toBe(
+      "one\ntwo\nthree\n",
+    );
     await place.call(tool, { action: "forget", file: "memory/a.md", oldText: "2" });
     expect(await read("memory/a.md")).toBe("one\nthree\n");
     await expect(
@@ -57,6 +62,42 @@ describe("memory_write", () => {
     await Promise.all(Array.from({ length: 60 }, (_, at) => place.call(tool, { text: `note ${at} end` })));
     const text = await read("memory/2026-03-09.md");
     for (let at = 0; at < 60; at += 1) expect(text).toContain(`note ${at} end\n`);
+  });
+
+  test("keeps CRLF line ends, whatever it is sent", async () => {
+    await place.write("memory/a.md", "# One\r\n\r\nfirst\r\n\r\n# Two\r\n\r\nlast");
+    await place.call(memoryWrite, { file: "memory/a.md", heading: "One", text: "new\nlines" });
+    await place.call(memoryWrite, { file: "memory/a.md", text: "end" });
+    await place.call(memoryWrite, {
+      file: "memory/a.md",
+      action: "replace",
+      oldText: "new\nlines",
+      text: "x\ny",
+    });
+    await place.call(memoryWrite, { file: "memory/a.md", action: "forget", oldText: "first\n" });
+    expect(await read("memory/a.md")).toBe("# One\r\n\r\n\r\nx\r\ny\r\n\r\n# Two\r\n\r\nlast\r\n\r\nend\r\n");
+  });
+
+  test("a heading in code is none, one of several lines is refused, marks are dropped", async () => {
+    await place.write("memory/a.md", "```\n# Log\n```\n\n## Log ##\n\nold\n\n## Next\n");
+    await place.call(memoryWrite, { file: "memory/a.md", heading: "## log", text: "new" });
+    expect(await read("memory/a.md")).toBe("```\n# Log\n```\n\n## Log ##\n\nold\n\nnew\n\n## Next\n");
+    await expect(place.call(memoryWrite, { heading: "a\n# b", text: "x" })).rejects.toMatchObject({
+      code: "invalid_input",
+    });
+  });
+
+  test("writes to the memory.md that is there, and never to bytes that aren't text", async () => {
+    await place.write("memory.md", "old\n");
+    await place.call(memoryWrite, { file: "MEMORY.md", text: "new" });
+    expect(await read("memory.md")).toBe("old\n\nnew\n");
+    await place.write("memory/bad.md", Uint8Array.of(0x61, 0xff));
+    await expect(place.call(memoryWrite, { file: "memory/bad.md", text: "x" })).rejects.toMatchObject({
+      code: "not_text",
+    });
+    await expect(
+      place.call(memoryWrite, { action: "forget", file: "memory/none.md", oldText: "x" }),
+    ).rejects.toMatchObject({ code: "not_found" });
   });
 
   test("refuses credentials and paths outside memory", async () => {

@@ -2,7 +2,7 @@
 import { formatPatch, type StructuredPatchHunk } from "diff";
 import type { ToolOutput } from "../tool.ts";
 import type { ApplyResult } from "./apply.ts";
-import type { FileChange } from "./plan.ts";
+import type { FileChange } from "./change.ts";
 
 /** Together under 8,000 characters, where the strictest host cuts. */
 const FILES_CHARS = 2_400;

@@ -166,8 +166,9 @@ function textAt(
   starts: readonly number[],
 ): string | undefined {
   const edits: Edit[] = [];
-  for (const [i, candidate] of candidates.entries())
-    edits.push(...(editsAt(document, candidate, starts[i] ?? 0) ?? []));
+  for (const [i, candidate] of candidates.entries()) {
+    for (const edit of editsAt(document, candidate, starts[i] ?? 0) ?? []) edits.push(edit);
+  }
   edits.sort((a, b) => a.at - b.at || a.remove - b.remove || a.hunk - b.hunk);
   return applyEdits(document, edits);
 }

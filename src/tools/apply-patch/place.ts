@@ -76,7 +76,7 @@ export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Plac
     const start = starts[i] ?? 0;
     const own = editsAt(document, candidate, start);
     if (own === undefined) return [{ hunk, reason: "not_found", places: NO_PLACES }];
-    edits.push(...own);
+    for (const edit of own) edits.push(edit);
     placed.push({ hunk, start, tier });
     if (own.length === 0) warnings.push(`hunk ${hunk.number} changes nothing: it has only context lines`);
     if (reading.repair !== undefined) {

@@ -5,11 +5,11 @@
 import { isUtf8 } from "node:buffer";
 import { basename, dirname } from "node:path";
 import { CamelError, toCamelError, type ErrorCode } from "../../shared/errors.ts";
-import { applyEdits, hasLoneCr, parseDocument, type Edit, type TextDocument } from "./document.ts";
+import type { FileContent, PlannedFile } from "../../stores/checkpoints/commit.ts";
+import { describeEdits, placeInText, type FileChange } from "./change.ts";
+import { applyEdits, parseDocument } from "./document.ts";
 import { describeFailure, MAX_DETAILED, type PlanFailure } from "./failure.ts";
 import type { AddOp, DeleteOp, ParsedPatch, PatchOp, Repair, UpdateOp } from "./patch.ts";
-import { placeHunks, type HunkFailure, type Placement } from "./place.ts";
-import type { MatchTier } from "./tiers.ts";
 
 export interface DiskFile {
   kind: "file" | "missing" | "directory" | "other";
@@ -22,31 +22,6 @@ export interface PlanIo {
   /** The real path inside the workspace; throws where there is none. `access` is what the operation would do. */
   resolve(requested: string, access: "write" | "delete"): Promise<string>;
   read(path: string): Promise<DiskFile>;
-}
-
-export interface FileContent {
-  bytes: Buffer;
-  mode: number | undefined;
-}
-
-/** One path whose state changes, for commit. */
-export interface PlannedFile {
-  path: string;
-  before: FileContent | undefined;
-  after: FileContent | undefined;
-}
-
-export interface FileChange {
-  status: "A" | "M" | "D" | "R";
-  path: string;
-  from?: string;
-  added: number;
-  removed: number;
-  /** Changed lines in the new file, 1-based, inclusive. */
-  ranges: [number, number][];
-  tiers: { hunk: number; line: number; tier: MatchTier }[];
-  document?: TextDocument;
-  edits?: Edit[];
 }
 
 export interface Plan {
@@ -296,14 +271,7 @@ class Planner {
         "Change it with a tool made for its format.",
       );
     }
-    const source = bytes.toString("utf8");
-    let document = parseDocument(source);
-    let placement: Placement | HunkFailure[] = placeHunks(document, op.hunks);
-    if (Array.isArray(placement) && hasLoneCr(source)) {
-      const macDocument = parseDocument(source, true);
-      const again = placeHunks(macDocument, op.hunks);
-      if (!Array.isArray(again)) [document, placement] = [macDocument, again];
-    }
+    const { document, placement } = placeInText(bytes.toString("utf8"), op.hunks);
     if (Array.isArray(placement)) {
       for (const failure of placement) {
         const told = this.failures.length < MAX_DETAILED;
@@ -316,21 +284,11 @@ class Planner {
       }
       return undefined;
     }
-    this.warnings.push(...placement.warnings.map((warning) => `${op.path}: ${warning}`));
-    this.repairs.push(...placement.repairs.map((one) => ({ ...one, message: `${op.path} ${one.message}` })));
-    let shift = 0;
-    for (const edit of placement.edits) {
-      change.added += edit.add.length;
-      change.removed += edit.remove;
-      const from = edit.at + shift + 1;
-      change.ranges.push([from, from + Math.max(0, edit.add.length - 1)]);
-      shift += edit.add.length - edit.remove;
+    for (const warning of placement.warnings) this.warnings.push(`${op.path}: ${warning}`);
+    for (const one of placement.repairs) {
+      this.repairs.push({ ...one, message: `${op.path} ${one.message}` });
     }
-    for (const { hunk, start, tier } of placement.placed) {
-      if (tier !== "exact") change.tiers.push({ hunk: hunk.number, line: start + 1, tier });
-    }
-    change.document = document;
-    change.edits = placement.edits;
+    describeEdits(change, document, placement);
     return applyEdits(document, placement.edits);
   }
 }

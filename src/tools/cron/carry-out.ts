@@ -1,5 +1,6 @@
 import { toCamelError, type ErrorCode } from "../../shared/errors.ts";
 import type { Claim, FinalStatus, Job, Owner, RunResult } from "../../stores/jobs.ts";
+import { isAlive } from "../../stores/liveness.ts";
 import type { Caller } from "../context.ts";
 import { retire, setEnabled, type JobBook } from "./all-jobs.ts";
 import { runnerNameOf } from "./runner-name.ts";
@@ -44,7 +45,10 @@ export async function carryOut(job: Job, claim: Claim, context: CarryOutContext)
   const startedAt = book.clock.now();
   // Putting a prompt into an inbox twice is the same as once, so it needs no marker against a second time.
   if (!isHost) {
-    const attempt = (before.started?.attempt ?? 0) + 1;
+    const { started } = before;
+    // Somebody has started it: only a job that may be run twice is, and only when that somebody is dead.
+    if (started !== undefined && (job.onInterrupted !== "retry" || (await isAlive(started.owner)))) return;
+    const attempt = (started?.attempt ?? 0) + 1;
     if (!(await runs.start(job, claim.seq, { at: startedAt, attempt, owner: context.owner }))) return;
   }
   if (!(await runs.isInChain(job, claim))) {

@@ -40,7 +40,8 @@ export class SemanticIndex {
   readonly #queries = new Map<string, Int8Array>();
   #pausedUntil = 0;
   #catchingUp: Promise<void> | undefined;
-  #isComplete = false;
+  /** Not embedded because its caller may not see it. */
+  readonly #kept = new Set<string>();
 
   constructor(settings: EmbeddingSettings, embed: Embed, home: string) {
     this.#embed = embed;
@@ -59,21 +60,21 @@ export class SemanticIndex {
 
   /** Raises what is near the query in meaning. Returns what the answer should say, "" for nothing. */
   async raise(query: string, sources: readonly SemanticSource[], ranking: Ranking): Promise<string> {
-    if (this.#catchingUp === undefined) {
-      this.#isComplete = false;
-      this.#catchingUp = this.#catchUp(sources).then((isComplete) => {
-        this.#isComplete = isComplete;
-        this.#catchingUp = undefined;
-      });
-    }
+    this.#catchingUp ??= this.#catchUp(sources).then(() => {
+      this.#catchingUp = undefined;
+    });
     const asked = await this.#vectorOf(query);
     if (asked === undefined) return "The embeddings endpoint doesn't answer: ranked by words only.";
     const near: { segment: number; file: number; chunk: EmbeddedChunk; similarity: number }[] = [];
     let sum = 0;
+    let isComplete = true;
     for (const [number, { segment, isLive }] of sources.entries()) {
       for (let file = 0; file < segment.files.length; file += 1) {
         if (!isLive(file)) continue;
-        for (const chunk of this.#files.get(keyOf(segment, file)) ?? []) {
+        const key = keyOf(segment, file);
+        const chunks = this.#files.get(key);
+        if (chunks === undefined && !this.#kept.has(key)) isComplete = false;
+        for (const chunk of chunks ?? []) {
           const vector = this.#cache.get(chunk.hash);
           if (vector === undefined) continue;
           const similarity = dot(asked, vector);
@@ -104,7 +105,7 @@ export class SemanticIndex {
       });
     }
     ranking.best.sort((a, b) => b.score - a.score || a.segment - b.segment || a.unit - b.unit);
-    return this.#isComplete ? "" : "Some files are not embedded yet: those are ranked by words only.";
+    return isComplete ? "" : "Some files are not embedded yet: those are ranked by words only.";
   }
 
   async #vectorOf(query: string): Promise<Int8Array | undefined> {
@@ -127,8 +128,7 @@ export class SemanticIndex {
     }
   }
 
-  /** True when every file the caller may see has its vectors. */
-  async #catchUp(sources: readonly SemanticSource[]): Promise<boolean> {
+  async #catchUp(sources: readonly SemanticSource[]): Promise<void> {
     await this.#cache.load();
     let texts: [hash: string, text: string][] = [];
     let waiting: [key: string, chunks: EmbeddedChunk[]][] = [];
@@ -148,7 +148,11 @@ export class SemanticIndex {
     for (const { segment, folder, isLive, mayShow } of sources) {
       for (const [file, { path, checksum }] of segment.files.entries()) {
         const key = keyOf(segment, file);
-        if (!isLive(file) || this.#files.has(key) || !(await mayShow(file))) continue;
+        if (!isLive(file) || this.#files.has(key)) continue;
+        if (!(await mayShow(file))) {
+          this.#kept.add(key);
+          continue;
+        }
         const read = await readText(folder, path);
         if (typeof read === "string" || read.checksum !== checksum) continue;
         const from = segment.fileUnits[file] ?? 0;
@@ -159,10 +163,10 @@ export class SemanticIndex {
           return { first, last, hash };
         });
         waiting.push([key, chunks]);
-        if (texts.length >= BATCH && !(await send())) return false;
+        if (texts.length >= BATCH && !(await send())) return;
       }
     }
-    return send();
+    await send();
   }
 }
 

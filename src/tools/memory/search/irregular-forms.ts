@@ -1,3 +1,5 @@
+import { stemmer } from "stemmer";
+
 /** English forms that no suffix rule reaches, as `base: forms`. Applied before stemming, on both sides. */
 const FORMS = `be:was were been am is are
 go:went gone goes
@@ -97,9 +99,17 @@ movie:film
 tv:television
 bike:bicycle`;
 
+/**
+ * By a form's spelling and by its stem ("bicycles"), to the stem of the base: what the index calls the word. A form
+ * that ends in s has a stem that is a word of its own ("lives", "live").
+ */
 export const IRREGULAR: ReadonlyMap<string, string> = new Map(
   FORMS.split("\n").flatMap((line) => {
     const [base = "", forms = ""] = line.split(":");
-    return forms.split(" ").map((form): [string, string] => [form, base]);
+    const term = base.length > 3 ? stemmer(base) : base;
+    return forms.split(" ").flatMap((form): [string, string][] => [
+      [form.endsWith("s") ? form : stemmer(form), term],
+      [form, term],
+    ]);
   }),
 );

@@ -145,6 +145,14 @@ export class MemoryIndex {
       if (folders.includes(true)) await this.#compare(await this.#scan(), events);
       else await this.#take(paths, events);
     }
+    if (this.#isWorn()) await this.#buildAll(await this.#scan(), events);
+  }
+
+  #isWorn(): boolean {
+    let files = 0;
+    for (const { segment } of this.#blocks) files += segment.files.length;
+    const dead = files - this.#places.size;
+    return this.#blocks.length > MOST_BLOCKS || dead > this.#places.size + LARGEST_DELTA;
   }
 
   async #scan(): Promise<FoundFile[]> {
@@ -167,11 +175,7 @@ export class MemoryIndex {
     for (const path of [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()]) {
       if (!present.has(path)) changed.push(path);
     }
-    let dead = 0;
-    for (const block of this.#blocks) for (const mark of block.dead) dead += mark;
-    if (this.#blocks.length > MOST_BLOCKS || dead > this.#places.size + LARGEST_DELTA)
-      await this.#buildAll(found, events);
-    else if (changed.length > 0) await this.#take(changed, events);
+    if (changed.length > 0) await this.#take(changed, events);
   }
 
   /** Brings paths up to date: few of them in the delta, many as a block of their own. */

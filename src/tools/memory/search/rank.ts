@@ -1,9 +1,10 @@
 import { dateFit } from "./dates.ts";
 import type { Query, QueryTerm } from "./query.ts";
 import { POSTING_LABEL } from "./posting-lists.ts";
+import { releaseScores, scratchOf } from "./scratch.ts";
 import { readPostings, type Segment } from "./segment.ts";
 import type { TermHash } from "./term-hash.ts";
-import { UNIT_NAME } from "./units.ts";
+import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
 
 /** Few, and each does something one can name; see docs/memory.md. */
 export interface RankTuning {
@@ -31,9 +32,9 @@ export interface RankTuning {
 
 export const DEFAULT_TUNING: RankTuning = {
   k1: 0.9,
-  b: 0,
+  b: 0.1,
   spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
-  back: 0.6,
+  back: 0.8,
   spreadLimit: 0.1,
   label: 2.5,
   heading: 0.3,
@@ -60,6 +61,8 @@ export interface Ranking {
   best: Candidate[];
   /** Score of any unit, for growing snippets. */
   scoreOf(segment: number, unit: number): number;
+  /** To be called when no score is needed any more. */
+  release(): void;
 }
 
 interface Hits {
@@ -76,6 +79,11 @@ interface TermWeight {
 }
 
 const NO_WEIGHT: TermWeight = { weight: 0, reach: 0 };
+/** A word in more units than this only raises what rarer words found: alone it would rank half of a large memory. */
+const REFINING = 30_000;
+/** A word in more units than this spreads to its nearest neighbours only: it tells little, and costs most of the time. */
+const FREQUENT = 20_000;
+const FREQUENT_REACH = 3;
 const CANDIDATES = 200;
 /** The score of a unit with a word the query excludes: never shown, not even around another unit. */
 const EXCLUDED = -1;
@@ -103,18 +111,19 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     const isCommon = occurrences > 50 && occurrences > units * tuning.spreadLimit;
     // A word that stands nowhere itself is judged by its family, as a rare word.
     const idf = Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
-    return { weight: term.weight * idf, reach: isCommon ? 0 : tuning.spread.length };
+    const reach = isCommon ? 0 : occurrences > FREQUENT ? FREQUENT_REACH : tuning.spread.length;
+    return { weight: term.weight * idf, reach };
   });
   const scores: Float32Array[] = [];
+  const releases: (() => void)[] = [];
   const best: Candidate[] = [];
   corpus.segments.forEach((segment, number) => {
     const touched = new Uint8Array(segment.files.length);
-    const score = scoreSegment(segment, query, weights, average, tuning, touched);
+    const excluded = excludedUnits(segment, query);
+    const score = scoreSegment(segment, query, weights, average, tuning, touched, excluded);
     scores.push(score);
-    for (const excluded of query.excluded) {
-      const id = segment.terms.get(excluded.low, excluded.high);
-      if (id >= 0) for (const unit of readPostings(segment, id).units) score[unit] = EXCLUDED;
-    }
+    for (const unit of excluded) score[unit] = EXCLUDED;
+    releases.push(() => releaseScores(segment, score, touched, excluded));
     const dated = query.dates.length > 0;
     let floor = 0;
     for (let file = 0; file < segment.files.length; file += 1) {
@@ -137,7 +146,14 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     }
   });
   cut(best, limit);
-  return { best, scoreOf: (segment, unit) => scores[segment]?.[unit] ?? 0 };
+  return {
+    best,
+    scoreOf: (segment, unit) => scores[segment]?.[unit] ?? 0,
+    release() {
+      scores.length = 0;
+      for (const giveBack of releases.splice(0)) giveBack();
+    },
+  };
 }
 
 /** Keeps the best `limit`, best first, ties by place so that the order never depends on the engine's sort. */
@@ -183,26 +199,32 @@ function scoreSegment(
   average: number,
   tuning: RankTuning,
   touched: Uint8Array,
+  excluded: ReadonlySet<number>,
 ): Float32Array {
-  const total = new Float32Array(segment.unitStart.length);
-  const own = scratchOf(segment);
-  query.terms.forEach((term, at) => {
+  const scratch = scratchOf(segment);
+  const total = scratch.total ?? new Float32Array(segment.unitStart.length);
+  scratch.total = undefined;
+  const { own } = scratch;
+  // Rare words first: they decide which files the very common ones need to be looked up in.
+  const order = query.terms.map((term, at) => ({ term, weight: weights[at] ?? NO_WEIGHT }));
+  order.sort((one, other) => other.weight.weight - one.weight.weight);
+  for (const { term, weight } of order) {
     const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, weights[at] ?? NO_WEIGHT, average, tuning, own, total, touched);
-  });
+    addTerm(segment, hits, weight, average, tuning, own, total, touched, excluded);
+  }
   return total;
 }
 
-/** All zero between two terms: as long as the segment, so it is made once. */
-const scratches = new WeakMap<Segment, Float32Array>();
-
-function scratchOf(segment: Segment): Float32Array {
-  const known = scratches.get(segment) ?? new Float32Array(segment.unitStart.length);
-  scratches.set(segment, known);
-  return known;
+function excludedUnits(segment: Segment, query: Query): Set<number> {
+  const units = new Set<number>();
+  for (const { low, high } of query.excluded) {
+    const id = segment.terms.get(low, high);
+    if (id >= 0) for (const unit of readPostings(segment, id).units) units.add(unit);
+  }
+  return units;
 }
 
 /** Adds to each unit the most that one occurrence of the term, here or nearby, gives it. */
@@ -215,6 +237,7 @@ function addTerm(
   own: Float32Array,
   total: Float32Array,
   touched: Uint8Array,
+  excluded: ReadonlySet<number>,
 ): void {
   const give = (unit: number, value: number): void => {
     const had = own[unit] ?? 0;
@@ -222,10 +245,15 @@ function addTerm(
     own[unit] = value;
     total[unit] = (total[unit] ?? 0) + value - had;
   };
+  const hasRarer = touched.includes(1);
   for (const { units, marks, scale } of hits) {
+    const onlyRefines = hasRarer && units.length > REFINING;
     let file = 0;
     for (let at = 0; at < units.length; at += 1) {
       const unit = units[at] ?? 0;
+      if (onlyRefines && total[unit] === 0) continue;
+      // What must not be shown doesn't recommend its neighbours either.
+      if (excluded.size > 0 && excluded.has(unit)) continue;
       while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
       touched[file] = 1;
       const mark = marks[at] ?? 1;
@@ -234,14 +262,20 @@ function addTerm(
       const saturated =
         (times * (tuning.k1 + 1)) / (times + tuning.k1 * (1 - tuning.b + (tuning.b * length) / average));
       const isLabel = (mark & POSTING_LABEL) !== 0;
-      const plain = weight * saturated * scale * (segment.unitKind[unit] === UNIT_NAME ? tuning.heading : 1);
+      const kind = segment.unitKind[unit];
+      const plain = weight * saturated * scale * (kind === UNIT_NAME ? tuning.heading : 1);
       give(unit, isLabel ? plain * tuning.label : plain);
+      // A heading begins another subject: no text spreads past it, only the file's name and the headings above.
       const from = segment.fileUnits[file] ?? 0;
       const to = segment.fileUnits[file + 1] ?? 0;
-      for (let distance = 1; distance <= reach; distance += 1) {
-        const part = plain * (tuning.spread[distance - 1] ?? 0);
-        if (unit - distance >= from) give(unit - distance, part * tuning.back);
-        if (unit + distance < to) give(unit + distance, part);
+      let back = kind === UNIT_HEADING ? 0 : reach;
+      for (let distance = 1; distance <= back && unit - distance >= from; distance += 1) {
+        give(unit - distance, plain * (tuning.spread[distance - 1] ?? 0) * tuning.back);
+        if (segment.unitKind[unit - distance] === UNIT_HEADING) back = 0;
+      }
+      for (let distance = 1; distance <= reach && unit + distance < to; distance += 1) {
+        if (segment.unitKind[unit + distance] === UNIT_HEADING && kind === UNIT_TEXT) break;
+        give(unit + distance, plain * (tuning.spread[distance - 1] ?? 0));
       }
     }
   }

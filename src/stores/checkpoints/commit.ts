@@ -1,23 +1,47 @@
 /**
- * The only writer. The caller holds the lock and has recovered older journals.
+ * The only writer of users' files that replaces or deletes. The caller holds the lock and has recovered older
+ * journals; see write-files.ts.
  *
- *   journal (fsync) -> old contents to the checkpoint -> folders, new contents and backups beside their targets
- *   -> compare the old bytes again -> rename each into place -> fsync folders -> journal renamed: applied.
+ *   journal (fsync) -> old contents to the blobs -> folders, new contents and backups beside their targets
+ *   -> compare the old bytes again -> rename each into place -> fsync folders -> journal renamed: done.
  *
  * Until that last rename, any error or death is undone from the journal, in reverse.
  */
-import { lstat, mkdir, readFile, realpath } from "node:fs/promises";
+import { lstat, mkdir, readFile, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { CamelError, toCamelError } from "../../shared/errors.ts";
 import { eachLimited, type Disk } from "./disk.ts";
-import { isMissing, journalPaths, sha256, tidy, undo, type Journal, type JournalEntry } from "./journal.ts";
-import type { PlannedFile } from "./plan.ts";
+import { keepBlobs, type Blob } from "./blobs.ts";
+import {
+  isMissing,
+  journalPaths,
+  sha256,
+  type Journal,
+  type JournalEntry,
+  type Origin,
+  type Stored,
+} from "./journal.ts";
+import { tidy, undo } from "./recover.ts";
+
+export interface FileContent {
+  bytes: Buffer;
+  mode: number | undefined;
+}
+
+/** One path whose state changes; undefined: no file. */
+export interface PlannedFile {
+  path: string;
+  before: FileContent | undefined;
+  after: FileContent | undefined;
+}
 
 export interface CommitOptions {
   home: string;
+  /** The real path of the folder that all files lie in. */
   root: string;
   id: string;
   createdAt: string;
+  by: Origin;
   disk: Disk;
   signal?: AbortSignal;
   progress?: (done: number, total: number) => void;
@@ -27,6 +51,7 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
   const { disk, home, id } = options;
   const paths = journalPaths(home, id);
   const { journal, blobs } = await prepare(files, options);
+  const newBlobs: string[] = [];
   await mkdir(paths.openDirectory, { recursive: true, mode: 0o700 });
   const draft = join(paths.openDirectory, `${id}.tmp`);
   try {
@@ -38,34 +63,35 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
   }
   try {
     await disk.syncDirectory(paths.openDirectory);
-    await mkdir(paths.directory, { recursive: true, mode: 0o700 });
-    await disk.writeNew(paths.blobs, blobs, 0o600);
+    await keepBlobs(home, blobs, disk, newBlobs);
     for (const directory of journal.directories) await disk.mkdir(directory);
     await stage(files, journal, options);
     // The names of backups and new files must be on disk before the first old name goes.
     const parents = new Set(journal.entries.map((entry) => dirname(entry.path)));
     for (const directory of journal.directories) parents.add(dirname(directory));
-    await eachLimited([...parents, paths.directory], (parent) => disk.syncDirectory(parent));
+    await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
     const stamps = await compare(files, journal);
     if (options.signal?.aborted === true) throw new CamelError("cancelled", "The call was cancelled.");
-    await swap(files, journal, options);
+    await swap(files, journal, stamps, options);
     await checkBackups(journal, stamps);
     await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
     await disk.rename(paths.open, paths.done);
   } catch (error) {
+    // No checkpoint will need them, and the disk may be full.
+    for (const path of newBlobs) await unlink(path).catch(() => {});
     const kept = await undo(journal, paths, disk).catch((failed: unknown) => {
       throw new CamelError(
         "io_error",
-        `The patch failed (${messageOf(error)}) and could not be undone yet.`,
+        `The change failed (${messageOf(error)}) and could not be undone yet.`,
         {
-          next: "Free disk space or restore access; the next apply_patch call undoes it first.",
+          next: "Free disk space or restore access; the next call that writes undoes it first.",
           cause: failed,
         },
       );
     });
     throw notWritten(error, kept);
   }
-  // Applied. What is left is housekeeping, and recovery does it if this process can't.
+  // Done. What is left is housekeeping, and recovery does it if this process can't.
   await disk
     .syncDirectory(paths.openDirectory)
     .then(() => tidy(journal, paths, disk))
@@ -74,34 +100,33 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
 
 async function prepare(
   files: readonly PlannedFile[],
-  { root, id, createdAt }: CommitOptions,
-): Promise<{ journal: Journal; blobs: Buffer }> {
-  const blobs: Buffer[] = [];
-  let offset = 0;
+  { root, id, createdAt, by }: CommitOptions,
+): Promise<{ journal: Journal; blobs: Blob[] }> {
+  const blobs: Blob[] = [];
   const entries: JournalEntry[] = [];
   const directories = new Set<string>();
+  const seen = new Set<string>();
   for (const [i, { path, before, after }] of files.entries()) {
     const folder = dirname(path);
-    for (const missing of await missingFolders(folder)) directories.add(missing);
+    if (!seen.has(folder)) {
+      seen.add(folder);
+      for (const missing of await missingFolders(folder)) directories.add(missing);
+    }
     const beside = (suffix: string): string => join(folder, `.camel-${id}-${i}.${suffix}`);
     const entry: JournalEntry = { path, backup: beside("old"), staged: beside("new") };
     if (before !== undefined) {
-      entry.before = { sha256: sha256(before.bytes), offset, length: before.bytes.length };
-      if (before.mode !== undefined) entry.before.mode = before.mode;
-      blobs.push(before.bytes);
-      offset += before.bytes.length;
+      entry.before = stored(before);
+      blobs.push({ sha256: entry.before.sha256, bytes: before.bytes });
     }
-    if (after !== undefined) {
-      entry.after = { sha256: sha256(after.bytes) };
-      if (after.mode !== undefined) entry.after.mode = after.mode;
-    }
+    if (after !== undefined) entry.after = stored(after);
     entries.push(entry);
   }
   const ordered = [...directories].sort((a, b) => a.length - b.length);
-  return {
-    journal: { version: 1, id, createdAt, root, entries, directories: ordered },
-    blobs: Buffer.concat(blobs),
-  };
+  return { journal: { version: 2, id, createdAt, ...by, root, entries, directories: ordered }, blobs };
+}
+
+function stored({ bytes, mode }: FileContent): Stored {
+  return { sha256: sha256(bytes), size: bytes.length, ...(mode === undefined ? {} : { mode }) };
 }
 
 /** Outermost first. */
@@ -144,40 +169,57 @@ async function compare(files: readonly PlannedFile[], journal: Journal): Promise
   await eachLimited(files, async (file, i) => {
     const folder = dirname(file.path);
     if ((await realpath(folder)) !== folder) throw changed(file.path);
-    if (file.before === undefined) {
-      stamps[i] = "";
-      return;
-    }
     const entry = journal.entries[i];
-    if (entry === undefined) return;
-    stamps[i] = await stampOf(entry.backup);
+    if (file.before === undefined || entry === undefined) return;
+    stamps[i] = await stampOf(entry.path);
     if (!(await readFile(entry.path)).equals(file.before.bytes)) throw changed(file.path);
   });
   return stamps;
 }
 
 async function stampOf(path: string): Promise<string> {
-  const { size, mtimeNs } = await lstat(path, { bigint: true });
-  return `${size}:${mtimeNs}`;
+  const { dev, ino, size, mtimeNs } = await lstat(path, { bigint: true });
+  return `${dev}:${ino}:${size}:${mtimeNs}`;
 }
 
-/** The backup is the same file as the old one, so a write that slipped in before the rename shows here. */
+/** The last look before a name changes hands: an editor may have put another file there since. */
+async function stillTheSame(path: string, stamp: string | undefined): Promise<void> {
+  const now = await stampOf(path).catch(() => "");
+  if (stamp !== undefined && now !== stamp) throw changed(path);
+}
+
+/** A backup that is a link is the old file itself, so a write that slipped in before the rename shows here. */
 async function checkBackups(journal: Journal, stamps: readonly string[]): Promise<void> {
+  const inode = (stamp: string): string => stamp.split(":").slice(0, 2).join(":");
   await eachLimited(journal.entries, async (entry, i) => {
-    if (entry.before !== undefined && (await stampOf(entry.backup)) !== stamps[i]) throw changed(entry.path);
+    const before = stamps[i];
+    if (before === undefined) return;
+    const now = await stampOf(entry.backup);
+    if (inode(now) === inode(before) && now !== before) throw changed(entry.path);
   });
 }
 
-async function swap(files: readonly PlannedFile[], journal: Journal, { disk }: CommitOptions): Promise<void> {
+async function swap(
+  files: readonly PlannedFile[],
+  journal: Journal,
+  stamps: readonly string[],
+  { disk }: CommitOptions,
+): Promise<void> {
   // Removals first: a name may be freed for a folder or, on a system that ignores case, for a new spelling.
   await eachLimited(journal.entries, async (entry, i) => {
-    if (files[i]?.after === undefined) await disk.unlink(entry.path);
+    if (files[i]?.after !== undefined) return;
+    await stillTheSame(entry.path, stamps[i]);
+    await disk.unlink(entry.path);
   });
   await eachLimited(journal.entries, async (entry, i) => {
     const file = files[i];
     if (file?.after === undefined) return;
-    if (file.before === undefined) await giveName(entry, disk);
-    else await disk.rename(entry.staged, entry.path);
+    if (file.before === undefined) {
+      await giveName(entry, disk);
+      return;
+    }
+    await stillTheSame(entry.path, stamps[i]);
+    await disk.rename(entry.staged, entry.path);
   });
 }
 
@@ -197,21 +239,17 @@ async function giveName(entry: JournalEntry, disk: Disk): Promise<void> {
 }
 
 function changed(path: string): CamelError {
-  return new CamelError(
-    "conflict",
-    `${basename(path)} was changed by somebody else while the patch was being applied.`,
-    {
-      next: "Read the file again and send a patch made from what it says now.",
-      details: { path },
-    },
-  );
+  return new CamelError("conflict", `${basename(path)} was changed by somebody else in the meantime.`, {
+    next: "Read the file again and make the change from what it says now.",
+    details: { path },
+  });
 }
 
 function notWritten(thrown: unknown, kept: readonly string[] = []): CamelError {
   const error = toCamelError(thrown);
   const notes = kept.length === 0 ? "" : ` ${kept.join(" ")}`;
   return new CamelError(error.code, `Nothing was written. ${error.message}${notes}`, {
-    next: error.next ?? "Remove the cause and send the same patch again.",
+    next: error.next ?? "Remove the cause and make the same call again.",
     details: { ...error.details, written: false },
     cause: thrown,
   });

@@ -1,0 +1,84 @@
+/**
+ * `npm run bench pipeline`: what the whole pipeline adds to a call, against the bare tool, both in this run and
+ * interleaved. Everything is on: rules, scopes, approvals with an allowlist, limits of every kind, audit and events.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { createCamel } from "../../src/camel.ts";
+import type { Call } from "../../src/pipeline/call.ts";
+import { defineTool } from "../../src/tools/tool.ts";
+
+const CONFIG = `
+autonomy: { level: supervised, forbiddenPaths: ["/private"], sensitiveFiles: ["**/*.tfvars"] }
+tools: { deny: ["nothing_*"] }
+rules:
+  - { tool: "other_*", decision: deny }
+  - { tool: echo, path: "secret/**", decision: deny }
+  - { tool: echo, path: "src/**", decision: allow }
+scopes:
+  - { match: { agent: "review-*" }, autonomy: { level: readonly } }
+  - { match: { client: "bench" }, tools: { deny: ["never"] } }
+approvals: { mode: smart, allowlist: ["echo:src/**"] }
+limits:
+  tools:
+    - tool: echo
+      rateLimit: { calls: 10000000, perSeconds: 1 }
+      maxExecutionsPerRun: 10000000
+      cache: false
+      retry: { maxRetries: 2 }
+      circuitBreaker: { threshold: 5 }
+`;
+const ROUNDS = 30;
+const CALLS = 300;
+const TARGET_MICROSECONDS = 60;
+
+const folder = await mkdtemp(join(tmpdir(), "camel-bench-"));
+await writeFile(join(folder, "config.yaml"), CONFIG);
+const echo = defineTool({
+  name: "echo",
+  title: "Echo",
+  description: "Says it again.",
+  tier: "core",
+  effect: "write",
+  idempotent: true,
+  schema: z.object({ text: z.string() }),
+  touches: () => ({ paths: [{ path: join(folder, "src", "a.ts"), access: "write" }] }),
+  execute: ({ text }) => Promise.resolve(text),
+});
+const camel = await createCamel({ home: folder, workspace: folder, env: {}, tools: [echo] });
+camel.on("tool_result", () => {});
+const call: Call = {
+  id: "call_bench",
+  name: "echo",
+  args: { text: "hello" },
+  caller: { agentId: "main", depth: 0, client: "bench", transport: "library", sessionId: "ses_bench" },
+  signal: new AbortController().signal,
+};
+const context = (await camel.dispatcher.resolve(call)).context;
+
+const piped: number[] = [];
+const bare: number[] = [];
+for (let round = 0; round < ROUNDS; round++) {
+  for (let index = 0; index < CALLS; index++) {
+    const start = performance.now();
+    const result = await camel.dispatcher.call(call);
+    piped.push(performance.now() - start);
+    if (result.text !== "hello") throw new Error(result.text);
+  }
+  for (let index = 0; index < CALLS; index++) {
+    const start = performance.now();
+    await echo.execute(echo.schema.parse(call.args), context);
+    bare.push(performance.now() - start);
+  }
+}
+await camel.close();
+await rm(folder, { recursive: true, force: true });
+
+const median = (times: number[]): number => (times.sort((a, b) => a - b)[times.length >> 1] ?? 0) * 1000;
+const added = median(piped) - median(bare);
+process.stdout.write(
+  `bare tool        p50 ${median(bare).toFixed(1)} µs\nwhole pipeline   p50 ${median(piped).toFixed(1)} µs\nadded            p50 ${added.toFixed(1)} µs (target ${TARGET_MICROSECONDS}: ${added <= TARGET_MICROSECONDS ? "met" : "missed"})\n`,
+);
+process.exitCode = added <= TARGET_MICROSECONDS ? 0 : 1;

@@ -1,0 +1,283 @@
+import { describe, expect, it } from "vitest";
+import { runAgent, type AgentOptions } from "../../src/agent.ts";
+import type { AgentEvent } from "../../src/runners/agent-loop.ts";
+import { runAgentLoop, type AgentModel } from "../../src/runners/agent-loop.ts";
+import { resolveApiKey } from "../../src/runners/api-key.ts";
+import { runnerSchema } from "../../src/config-cron.ts";
+import { systemClock, type Clock } from "../../src/shared/clock.ts";
+import { sandbox, startCamel } from "../harness.ts";
+import {
+  calls,
+  chatServer,
+  close,
+  cutsOff,
+  open,
+  refuses,
+  says,
+  send,
+  stalls,
+  type Reply,
+} from "./chat-server.ts";
+
+/** Waits a hundredth of what it is told, so that no test waits for a retry. */
+const fastClock: Clock = {
+  ...systemClock,
+  setTimeout: (callback, milliseconds) => systemClock.setTimeout(callback, milliseconds / 100),
+};
+
+function modelAt(baseUrl: string, over: Record<string, unknown> = {}): AgentModel {
+  const { openai } = runnerSchema.parse({ openai: { model: "m", baseUrl, apiKey: "k", ...over } });
+  if (openai === undefined) throw new Error("no model");
+  return openai;
+}
+
+async function loop(replies: readonly Reply[], over: Record<string, unknown> = {}, signal?: AbortSignal) {
+  const server = await chatServer(replies);
+  const events: AgentEvent[] = [];
+  const used: [string, unknown][] = [];
+  const result = runAgentLoop({
+    prompt: "What is it?",
+    model: modelAt(server.baseUrl, over),
+    apiKey: "k",
+    tools: [{ name: "look", description: "Looks.", parameters: { type: "object", properties: {} } }],
+    callTool: (name, args) => {
+      used.push([name, args]);
+      return Promise.resolve({ text: `seen ${JSON.stringify(args)}` });
+    },
+    signal: signal ?? new AbortController().signal,
+    clock: fastClock,
+    onEvent: (event) => events.push(event),
+  });
+  return { ...server, events, used, result };
+}
+
+describe("an answer", () => {
+  it("is streamed, counted and told as events", async () => {
+    const { result, events, requests, headers } = await loop([says("Gr", "üß ", "dich")], {
+      pricePerMillion: { input: 10, output: 50 },
+    });
+    expect(await result).toMatchObject({
+      response: "Grüß dich",
+      newMessages: [
+        { role: "user", content: "What is it?" },
+        { role: "assistant", content: "Grüß dich" },
+      ],
+      usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 40, costUsd: 0.002 },
+    });
+    expect(requests[0]).toMatchObject({ model: "m", stream: true, stream_options: { include_usage: true } });
+    expect(headers[0]?.authorization).toBe("Bearer k");
+    expect(events.map((event) => event.type)).toEqual([
+      "init",
+      "stream_text",
+      "stream_text",
+      "stream_text",
+      "usage",
+      "chunk",
+    ]);
+  });
+
+  it("of an endpoint that doesn't stream is taken whole", async () => {
+    const { result } = await loop([
+      (res) => {
+        res.writeHead(200, { "content-type": "application/json" });
+        res.end(
+          JSON.stringify({ choices: [{ message: { content: "all at once" }, finish_reason: "stop" }] }),
+        );
+      },
+    ]);
+    expect((await result).response).toBe("all at once");
+  });
+
+  it("may be preceded by thinking", async () => {
+    const { result, events, requests } = await loop(
+      [
+        (res) => {
+          open(res);
+          send(res, { reasoning_content: "let me see" });
+          send(res, { content: "42" });
+          send(res, {}, "stop");
+          close(res);
+        },
+      ],
+      { thinking: "adaptive", effort: "max" },
+    );
+    await result;
+    expect(events).toEqual(
+      expect.arrayContaining([
+        { type: "thinking", state: "start" },
+        { type: "thinking_delta", text: "let me see" },
+        { type: "thinking", state: "end" },
+      ]),
+    );
+    expect(requests[0]?.["reasoning_effort"]).toBe("high");
+  });
+});
+
+describe("tools", () => {
+  it("are called with arguments that came in bits, and their results go back", async () => {
+    const { result, used, requests, events } = await loop([
+      calls({ name: "look", args: '{"at":"the sky","n":1}' }, { name: "look", args: "{}" }),
+      says("blue"),
+    ]);
+    expect((await result).response).toBe("blue");
+    expect(used).toEqual([
+      ["look", { at: "the sky", n: 1 }],
+      ["look", {}],
+    ]);
+    expect(requests[1]?.messages.slice(1).map((message) => [message.role, message.content])).toEqual([
+      ["assistant", null],
+      ["tool", 'seen {"at":"the sky","n":1}'],
+      ["tool", "seen {}"],
+    ]);
+    expect(events.filter((event) => event.type === "tool_call")).toHaveLength(2);
+    expect(events.filter((event) => event.type === "tool_result")).toHaveLength(2);
+  });
+
+  it("that don't exist, or whose arguments are broken, are answered and not run", async () => {
+    const { result, used, requests } = await loop([
+      calls({ name: "look", args: '{"at": ' }, { name: "rm_rf", args: "{}" }),
+      says("sorry"),
+    ]);
+    await result;
+    expect(used).toEqual([]);
+    const answers = requests[1]?.messages
+      .filter((message) => message.role === "tool")
+      .map((one) => one.content);
+    expect(answers?.[0]).toMatch(/not a JSON object/);
+    expect(answers?.[1]).toMatch(/no tool "rm_rf"/);
+  });
+
+  it("the run may not use are not offered and not run", async () => {
+    const { result, used, requests } = await loop([calls({ name: "look", args: "{}" }), says("ok")], {
+      tools: { allow: [], deny: ["lo*"] },
+    });
+    await result;
+    expect(requests[0]?.tools).toBeUndefined();
+    expect(used).toEqual([]);
+  });
+
+  it("end after maxTurns, with one last question without tools", async () => {
+    const again = calls({ name: "look", args: "{}" });
+    const { result, requests, used } = await loop([again, again, says("that was all")], { maxTurns: 2 });
+    expect((await result).response).toBe("that was all");
+    expect(used).toHaveLength(2);
+    expect(requests[1]?.tools).toHaveLength(1);
+    expect(requests[2]?.tools).toBeUndefined();
+  });
+});
+
+describe("an endpoint in trouble", () => {
+  it.each<[string, Reply]>([
+    ["is busy", refuses(429, "slow down", { "retry-after": "1" })],
+    ["fails", refuses(503, "overloaded")],
+    ["cuts the stream off", cutsOff],
+    ["stalls", stalls],
+    [
+      "sends an error in the stream",
+      (res) => {
+        open(res);
+        res.end('data: {"error":{"message":"server exploded"}}\n\n');
+      },
+    ],
+    [
+      "sends something that is not JSON",
+      (res) => {
+        open(res);
+        res.end("data: {oops\n\n");
+      },
+    ],
+  ])("that %s is asked again", async (_, trouble) => {
+    const { result, requests } = await loop([trouble, says("there you are")], { stallSeconds: 20 });
+    expect((await result).response).toBe("there you are");
+    expect(requests).toHaveLength(2);
+  });
+
+  it("is given up after a few tries, with its own words", async () => {
+    const { result, requests } = await loop([refuses(500, "no disk")]);
+    await expect(result).rejects.toThrow(/no answer in 4 tries: 500 no disk/);
+    expect(requests).toHaveLength(4);
+  });
+
+  it("that refuses is believed at once", async () => {
+    const { result, requests } = await loop([refuses(401, "Incorrect API key")]);
+    await expect(result).rejects.toThrow(/refuses: 401 Incorrect API key/);
+    expect(requests).toHaveLength(1);
+  });
+
+  it("can be left at any time", async () => {
+    const abort = new AbortController();
+    const server = await loop([stalls], { stallSeconds: 10_000 }, abort.signal);
+    await expect.poll(() => server.events.some((event) => event.type === "stream_text")).toBe(true);
+    abort.abort(new Error("enough"));
+    await expect(server.result).rejects.toThrow("enough");
+  });
+});
+
+describe("runAgent", () => {
+  const run = async (replies: readonly Reply[], over: Partial<AgentOptions> = {}, config = "") => {
+    const box = await sandbox({
+      "home/config.yaml": config,
+      "workspace/MEMORY.md": "# Memory\n\nThe sky is green.\n",
+      "workspace/memory/private.md": "secret",
+    });
+    const camel = await startCamel(box);
+    const server = await chatServer(replies);
+    return {
+      ...server,
+      result: runAgent({ camel, message: "sky?", model: "m", baseUrl: server.baseUrl, ...over }),
+    };
+  };
+
+  it("uses this package's own tools, through policy", async () => {
+    const { result, requests } = await run(
+      [
+        calls(
+          { name: "memory_get", args: '{"filePath":"MEMORY.md"}' },
+          { name: "memory_get", args: '{"filePath":"memory/private.md"}' },
+        ),
+        says("green"),
+      ],
+      {},
+      'rules: [{ tool: "memory_*", path: "memory/private.md", decision: deny }]',
+    );
+    expect((await result).response).toBe("green");
+    const answers = requests[1]?.messages
+      .filter((message) => message.role === "tool")
+      .map((one) => one.content);
+    expect(answers?.[0]).toContain("The sky is green.");
+    expect(answers?.[1]).toMatch(/denied_by_policy|Policy refuses/);
+    expect(requests[0]?.tools?.map((tool) => tool.function.name)).toEqual(
+      expect.arrayContaining(["memory_search", "memory_get", "apply_patch", "cron"]),
+    );
+  });
+
+  it("is blocked by a hook before the prompt goes out", async () => {
+    const box = await sandbox({
+      "home/config.yaml": "hooks: { enabled: true }",
+      "home/hooks/before_prompt.no.sh": "echo 'not today' >&2; exit 2\n",
+    });
+    const camel = await startCamel(box);
+    const server = await chatServer([says("hi")]);
+    await expect(runAgent({ camel, message: "sky?", model: "m", baseUrl: server.baseUrl })).rejects.toThrow(
+      /not today/,
+    );
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it("ends in time", async () => {
+    const { result } = await run([stalls], { timeoutMs: 50 });
+    await expect(result).rejects.toThrow(/timeout|aborted/i);
+  });
+});
+
+describe("the key", () => {
+  it("comes from the environment, a secret store, or as it is; a missing one is an error", async () => {
+    const secret = (name: string) => Promise.resolve(name === "openai" ? "s3" : undefined);
+    expect(await resolveApiKey("env:KEY", { KEY: "e1" }, undefined)).toBe("e1");
+    expect(await resolveApiKey("secret://openai", {}, secret)).toBe("s3");
+    expect(await resolveApiKey("plain", {}, undefined)).toBe("plain");
+    expect(await resolveApiKey(undefined, {}, undefined)).toBeUndefined();
+    await expect(resolveApiKey("env:KEY", {}, undefined)).rejects.toThrow(/not there/);
+    await expect(resolveApiKey("secret://x", {}, secret)).rejects.toThrow(/not there/);
+  });
+});

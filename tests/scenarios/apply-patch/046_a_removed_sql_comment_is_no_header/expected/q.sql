@@ -1,0 +1,3 @@
+++ x
+select 1;
+select 3;

@@ -1,0 +1,3 @@
+-- old
+select 1;
+select 2;
