@@ -215,6 +215,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     log,
     settings,
     builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
+    listed: (caller) => dispatcher.list(caller),
     workspace: hints.explicit ?? hints.host ?? cwd,
     onChange: () => {
       for (const listener of listeners) listener();
