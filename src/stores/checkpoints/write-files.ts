@@ -3,6 +3,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock, type Clock } from "../../shared/clock.ts";
 import { acquireLock, withLock } from "../../shared/lock.ts";
+import { indexBlobs, type Placed } from "./blobs.ts";
 import { commitFiles, type PlannedFile } from "./commit.ts";
 import { createDisk, type Disk } from "./disk.ts";
 import { newCheckpointId, type Origin } from "./journal.ts";
@@ -51,7 +52,7 @@ export async function writeFiles<T>(
     purpose: "writing files",
     ...(signal === undefined ? {} : { signal }),
   });
-  let addedBytes: number | undefined;
+  const done: Done[] = [];
   try {
     const root = await realpath(options.root);
     const recovered = await recover(home, disk, root);
@@ -61,7 +62,7 @@ export async function writeFiles<T>(
       async commit(files, progress) {
         const createdAt = new Date(clock.now()).toISOString();
         const id = newCheckpointId(createdAt);
-        await commitFiles(files, {
+        const places = await commitFiles(files, {
           home,
           root,
           id,
@@ -71,28 +72,37 @@ export async function writeFiles<T>(
           ...(signal === undefined ? {} : { signal }),
           ...(progress === undefined ? {} : { progress }),
         });
-        addedBytes = files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), addedBytes ?? 0);
+        const bytes = files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), 0);
+        done.push({ id, places, bytes });
         return id;
       },
     });
   } finally {
     await lock.release();
-    if (addedBytes !== undefined && options.bounds !== undefined) {
-      const pruning = pruneIfDue(home, addedBytes, options.bounds, clock);
-      if (options.later === undefined) await pruning;
-      else options.later(pruning);
+    if (done.length > 0) {
+      const housekeeping = keepHouse(home, done, options.bounds, clock);
+      if (options.later === undefined) await housekeeping;
+      else options.later(housekeeping);
     }
   }
 }
 
-async function pruneIfDue(
+interface Done {
+  id: string;
+  places: Placed["places"];
+  bytes: number;
+}
+
+async function keepHouse(
   home: string,
-  addedBytes: number,
-  bounds: CheckpointBounds,
+  done: readonly Done[],
+  bounds: CheckpointBounds | undefined,
   clock: Clock,
 ): Promise<void> {
   try {
-    if (!(await isPruningDue(home, addedBytes, bounds, clock.now()))) return;
+    for (const { id, places } of done) await indexBlobs(home, id, places);
+    const added = done.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (bounds === undefined || !(await isPruningDue(home, added, bounds, clock.now()))) return;
     await withLock(
       lockFile(home),
       { clock, timeoutMs: PRUNE_WAIT_MS, purpose: "removing old checkpoints" },
