@@ -150,6 +150,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     try {
       loaded = await loadConfig(paths);
       broken = undefined;
+      await loadClientTools();
       for (const warning of loaded.warnings) log.warn(warning);
       log.info("config reloaded");
       for (const listener of listeners) listener();
@@ -189,14 +190,31 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   const background = new Set<Promise<void>>();
-  const builtin = (): ToolDef[] => [...toolsOfTier(settings().tools.tier), ...(options.tools ?? [])];
+  let clientTools: { from: unknown; tools: ToolDef[] } = { from: undefined, tools: [] };
+  const loadClientTools = async (): Promise<void> => {
+    const { clientTools: definitions } = settings();
+    if (clientTools.from === definitions) return;
+    clientTools = { from: definitions, tools: [] };
+    if (definitions.length === 0) return;
+    const { createClientTools } = await import("./tools/client-tools/client-tools.ts");
+    const taken = new Set([...builtinTools, ...(options.tools ?? [])].map((tool) => tool.name));
+    const made = createClientTools(definitions, taken, env);
+    for (const warning of made.warnings) log.warn(warning);
+    clientTools.tools = made.tools;
+  };
+  await loadClientTools();
+  const builtin = (): ToolDef[] => [
+    ...toolsOfTier(settings().tools.tier),
+    ...(options.tools ?? []),
+    ...clientTools.tools,
+  ];
   const dynamicTools = createDynamicTools({
     home,
     env,
     clock,
     log,
     settings,
-    builtin: () => [...builtinTools, ...(options.tools ?? [])],
+    builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
     workspace: hints.explicit ?? hints.host ?? cwd,
     onChange: () => {
       for (const listener of listeners) listener();

@@ -103,6 +103,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     "checkpoints",
     "http",
     "hooks",
+    "clientTools",
     "cron",
     "runner",
     "shell",

@@ -160,6 +160,29 @@ const hooksSchema = z.strictObject({
   timeoutSeconds: seconds.default(10),
 });
 
+const clientToolSchema = z.strictObject({
+  name: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,47}$/),
+  description: z.string().optional().describe("Tells the model when to call it."),
+  properties: z
+    .record(z.string(), z.record(z.string(), z.unknown()))
+    .optional()
+    .describe("The parameters, each a JSON Schema."),
+  schema: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe("The whole input as a JSON Schema; instead of properties."),
+  handler: z.strictObject({
+    bash: z.string().min(1).describe("The command or script bash runs."),
+    injectArgsAs: z
+      .enum(["env", "argv", "both"])
+      .default("env")
+      .describe("env: as CAMEL_ARG_<NAME> and, where harmless, as <NAME>. argv: as one JSON argument."),
+  }),
+  cwd: z.string().min(1).optional().describe("Where it runs, relative to the workspace."),
+  timeoutSeconds: seconds.default(30),
+  outputBytes: z.number().int().min(1).max(10_000_000).default(200_000),
+});
+
 export const configSchema = z.strictObject({
   ...policyShape,
   cron: cronSchema.prefault({}),
@@ -183,6 +206,10 @@ export const configSchema = z.strictObject({
     .default([])
     .describe("Narrower policy for some callers. A scope can never widen."),
   approvals: approvalsSchema.prefault({}),
+  clientTools: z
+    .array(clientToolSchema)
+    .default([])
+    .describe("Your own scripts as tools. They can't take the name of another tool."),
   hooks: hooksSchema.prefault({}),
   limits: z
     .strictObject({

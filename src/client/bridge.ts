@@ -40,7 +40,6 @@ export interface Bridge {
 }
 
 const CONNECT_TIMEOUT_MS = 15_000;
-const PROBE_MS = 5_000;
 
 /**
  * Serves a host on stdio with what a server elsewhere offers. Both sides may be of either protocol era, so nothing
@@ -125,7 +124,7 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
 function newClient({ info, capabilities }: HostIdentity, questions: HostQuestions): Client {
   const client = new Client(info, {
     capabilities,
-    versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
+    versionNegotiation: { mode: "auto", probe: { timeoutMs: CONNECT_TIMEOUT_MS } },
     inputRequired: { autoFulfill: false },
   });
   if (capabilities.elicitation !== undefined)

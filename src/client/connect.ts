@@ -1,5 +1,5 @@
 import { Client, type Transport } from "@modelcontextprotocol/client";
-import { systemClock } from "../shared/clock.ts";
+import { systemClock, type Clock } from "../shared/clock.ts";
 import { VERSION } from "../shared/version.ts";
 import { CamelClientError } from "./errors.ts";
 import { createLink, type Link } from "./link.ts";
@@ -10,17 +10,29 @@ import { createWatching } from "./watching.ts";
 const CONNECT_TIMEOUT_MS = 30_000;
 const PROBE_MS = 5_000;
 
+/** Unlike the server's, these timers keep the process alive: a script that listens must outlast a server's restart. */
+const clock: Clock = {
+  ...systemClock,
+  setTimeout(callback, milliseconds) {
+    const timer = setTimeout(callback, milliseconds);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
 /** Connects to a server: one it starts (`command`), or one that runs (`url`). Speaks both protocol eras. */
 export async function connectCamel(options: ConnectOptions): Promise<CamelClient> {
   const where = "url" in options ? String(options.url) : options.command;
+  const connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
+  // On a pipe silence means an older server, at an address it means none.
+  const probeMs = "url" in options ? connectTimeoutMs : Math.min(connectTimeoutMs, PROBE_MS);
   const watching = createWatching();
   const link = createLink({
     where,
-    clock: systemClock,
-    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    clock,
+    connectTimeoutMs,
     reconnect: options.reconnect ?? true,
     open() {
-      const client = newClient(options, () => link.hold());
+      const client = newClient(options, probeMs, () => link.hold());
       watching.attach(client);
       return { client, transport: transportFor(options) };
     },
@@ -103,11 +115,11 @@ function textOf(uri: string, content: { text: string } | { blob: string }): stri
   });
 }
 
-function newClient({ name, onAsk }: ConnectBase, hold: () => () => void): Client {
+function newClient({ name, onAsk }: ConnectBase, probeMs: number, hold: () => () => void): Client {
   const client = new Client(
     { name: name ?? "camel-mcp-client", version: VERSION },
     {
-      versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
+      versionNegotiation: { mode: "auto", probe: { timeoutMs: probeMs } },
       ...(onAsk === undefined ? {} : { capabilities: { elicitation: { form: {} } } }),
     },
   );

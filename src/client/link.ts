@@ -52,6 +52,7 @@ export function createLink(options: LinkOptions): Link {
   const { clock, where } = options;
   let current: Client | undefined;
   let connecting: Promise<Client> | undefined;
+  let opening: Transport | undefined;
   let retry: { cancel(): void } | undefined;
   let isClosed = false;
   let wasUp = false;
@@ -61,6 +62,7 @@ export function createLink(options: LinkOptions): Link {
 
   const connectOnce = async (): Promise<Client> => {
     const { client, transport } = options.open();
+    opening = transport;
     client.onclose = () => drop(client);
     client.onerror = (error) => {
       // The 2025 era's session has gone, or its stream for notifications can't be had back.
@@ -96,6 +98,7 @@ export function createLink(options: LinkOptions): Link {
       })
       .finally(() => {
         connecting = undefined;
+        opening = undefined;
       });
     return connecting;
   };
@@ -177,9 +180,11 @@ export function createLink(options: LinkOptions): Link {
     async close() {
       isClosed = true;
       retry?.cancel();
-      const open = current ?? (await connecting?.catch(() => undefined));
+      const open = current;
       current = undefined;
       await open?.close();
+      // One that is only coming up is not waited for.
+      await opening?.close().catch(() => {});
     },
   };
 }

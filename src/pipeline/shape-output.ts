@@ -70,7 +70,7 @@ function cutStructured(
   }
   return current === structured
     ? structured
-    : { ...current, truncated: { note, ...(id === undefined ? {} : { id }) } };
+    : { ...current, cut: { note, ...(id === undefined ? {} : { id }) } };
 }
 
 function shrink(value: unknown, longest: number, most: number): unknown {

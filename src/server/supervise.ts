@@ -16,6 +16,8 @@ export function supervise(options: {
   workspace?: string | undefined;
   configFile?: string | undefined;
   log: Logger;
+  /** Called when that process has ended, as far as this one lives to see it. */
+  onExit?: (() => void) | undefined;
 }): void {
   const child = spawn(
     process.execPath,
@@ -37,6 +39,7 @@ export function supervise(options: {
   child.once("error", (error) =>
     options.log.error(`cron: ${options.id} could not be started: ${error.message}`),
   );
+  if (options.onExit !== undefined) child.once("exit", options.onExit);
   child.unref();
 }
 

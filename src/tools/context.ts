@@ -72,7 +72,16 @@ export interface ToolContext {
   /** File and line of a key of the user's config, for "edit it there". */
   whereInConfig(key: readonly (string | number)[]): Promise<string>;
   /** Starts a claimed run in a process of its own, which outlives this one. */
-  supervise(run: { id: string; uid: string; seq: number; workspace?: string | undefined }): void;
+  supervise(run: RunToSupervise): void;
+}
+
+export interface RunToSupervise {
+  id: string;
+  uid: string;
+  seq: number;
+  workspace?: string | undefined;
+  /** Called when its process has ended, if this one still lives. */
+  onExit?: (() => void) | undefined;
 }
 
 export interface NestedOptions {

@@ -9,6 +9,7 @@ import type { Logger } from "../shared/log.ts";
 import { createCronStore, type CronStore } from "../stores/cron.ts";
 import type { Job, Owner } from "../stores/jobs.ts";
 import { announce, type Presence } from "../stores/liveness.ts";
+import type { RunToSupervise } from "../tools/context.ts";
 import { configJobs, findJob, scheduleOf, type JobBook } from "../tools/cron/all-jobs.ts";
 import { carryOut } from "../tools/cron/carry-out.ts";
 import { fireDue } from "../tools/cron/fire.ts";
@@ -25,7 +26,7 @@ export interface SchedulerOptions {
   /** Reads the config again if it changed; false while it is broken, and nothing may fire. */
   ready: () => Promise<boolean>;
   dispatch: (call: Call) => Promise<ToolResult>;
-  supervise: (run: { id: string; uid: string; seq: number; workspace?: string | undefined }) => void;
+  supervise: (run: RunToSupervise) => void;
 }
 
 export interface Scheduler {
@@ -38,7 +39,10 @@ export interface Scheduler {
 
 /** The longest sleep: a clock that was set, or a machine that slept, is noticed within it. */
 const LONGEST_SLEEP_MS = 5_000;
-const SWEEP_MS = 1_000;
+/** Claims are looked after often while they are fresh, when a process may die between claim and start, then seldom. */
+const FRESH_MS = 5_000;
+const FRESH_SWEEP_MS = 200;
+const SWEEP_MS = 2_000;
 const RESCAN_MS = 60_000;
 const AT_ONCE = 32;
 const RETRY_MS = 1_000;
@@ -59,11 +63,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const heap = new Heap<Entry>();
   const dirty = new Set<string>();
   const busy = new Set<string>();
+  const left = new Set<string>();
   const stopping = new AbortController();
   let presence: Promise<Presence> | undefined;
   let watcher: FSWatcher | undefined;
   let seen: { mark: string; at: number; config: string } | undefined;
   let sweptAt = Number.NEGATIVE_INFINITY;
+  let firedAt = Number.NEGATIVE_INFINITY;
   let unsettled = 0;
   let timer: { cancel(): void } | undefined;
   let running: Promise<void> | undefined;
@@ -78,10 +84,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     owner,
     busy,
     tried: new Map(),
+    left,
     async execute(job, claim) {
       const { file } = store.runs.activeEntry(job, claim);
       if (runnerNameOf(job, options.settings()) !== "host") {
-        options.supervise({ id: job.id, uid: job.uid, seq: claim.seq, workspace: job.workspace });
+        const { id, uid, workspace } = job;
+        const onExit = (): void => {
+          left.add(file);
+          unsettled++;
+          kick();
+        };
+        options.supervise({ id, uid, seq: claim.seq, workspace, onExit });
         return;
       }
       busy.add(file);
@@ -201,6 +214,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
       const { newest, waiting } = await fireDue(job, context);
       unsettled++;
+      firedAt = clock.monotonic();
       entries.delete(entry.id);
       put(job, newest);
       if (waiting) delay(job.id);
@@ -242,18 +256,22 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (!(await options.ready()) || !options.settings().cron.enabled) return;
     await refresh();
     await fireAllDue();
-    const waited = clock.monotonic() - sweptAt;
-    if (waited >= (unsettled > 0 ? SWEEP_MS : LONGEST_SLEEP_MS)) {
+    if (left.size > 0 || clock.monotonic() - sweptAt >= sweepEvery()) {
       sweptAt = clock.monotonic();
       ({ unsettled } = await recover(context));
     }
+  };
+
+  const sweepEvery = (): number => {
+    if (unsettled === 0) return LONGEST_SLEEP_MS;
+    return clock.monotonic() - firedAt < FRESH_MS ? FRESH_SWEEP_MS : SWEEP_MS;
   };
 
   const arm = (): void => {
     timer?.cancel();
     if (stopping.signal.aborted) return;
     const due = heap.peek()?.at;
-    const longest = unsettled > 0 ? SWEEP_MS : LONGEST_SLEEP_MS;
+    const longest = sweepEvery();
     const wait = due === undefined ? longest : Math.min(longest, Math.max(0, due - clock.now()));
     timer = clock.setTimeout(kick, wait);
   };

@@ -1,7 +1,11 @@
+import { spawn } from "node:child_process";
+import { once as onEvent } from "node:events";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   connectCamel,
@@ -160,6 +164,49 @@ describe.each(ERAS)("a %s server that dies", (era) => {
     expect((await client.call("echo", { text: "again" })).text).toBe("again");
     expect(await readFile(server.runs, "utf8")).toBe("run\n");
   });
+});
+
+test("a script that only listens outlasts the server's restart", async () => {
+  const server = await upstream("2026");
+  await server.start();
+  const script = await server.box.write(
+    "listen.mjs",
+    `import { connectCamel } from ${JSON.stringify(pathToFileURL(join(CLI, "../client.js")).href)};
+let times = 0;
+const client = await connectCamel({
+  url: ${JSON.stringify(server.url)},
+  onConnection(state) {
+    console.log(state);
+    if (state === "connected" && ++times === 2) setImmediate(() => client.close());
+  },
+});`,
+  );
+  const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const exited = onEvent(child, "exit");
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  expect((await lines.next()).value).toBe("connected");
+  await server.kill();
+  expect((await lines.next()).value).toBe("lost");
+  await server.start();
+  expect((await lines.next()).value).toBe("connected");
+  expect((await exited)[0]).toBe(0);
+});
+
+test("a server that accepts and says nothing: connecting has a time limit, and closing doesn't wait for it", async () => {
+  const server = await upstream("2026");
+  await server.start();
+  const client = await connectCamel({ url: server.url });
+  await server.kill();
+  const silent = createServer(() => {}).listen(Number(new URL(server.url).port), "127.0.0.1");
+  onTestFinished(() => {
+    silent.close();
+    silent.closeAllConnections();
+  });
+  await onEvent(silent, "request");
+  await client.close();
+  const error = await failure(connectCamel({ url: server.url, connectTimeoutMs: 200 }));
+  expect(error).toMatchObject({ code: "timeout", retryable: true });
 });
 
 describe("what goes wrong at the start says what to do", () => {

@@ -39,7 +39,7 @@ describe("a result over the cap", () => {
     const { structured } = await call(camel, "long", {});
     expect(JSON.stringify(structured).length).toBeLessThan(13_000);
     expect(longTool.output?.safeParse(structured).success).toBe(true);
-    expect(structured).toMatchObject({ truncated: { id: expect.stringMatching(/^res_/) as string } });
+    expect(structured).toMatchObject({ cut: { id: expect.stringMatching(/^res_/) as string } });
   });
 
   test("is private to its agent, and a made-up id finds nothing", async () => {

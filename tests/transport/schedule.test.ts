@@ -21,9 +21,9 @@ interface World {
   store: CronStore;
   /** What was handed to a process of its own, in order. */
   supervised: { id: string; uid: string; seq: number }[];
-  scheduler(): Scheduler;
-  add(over?: Partial<Job>): Promise<Job>;
-  runs(id?: string): Promise<RunRecord[]>;
+  scheduler: () => Scheduler;
+  add: (over?: Partial<Job>) => Promise<Job>;
+  runs: (id?: string) => Promise<RunRecord[]>;
 }
 
 async function world(config = ""): Promise<World> {

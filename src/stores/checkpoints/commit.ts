@@ -116,9 +116,13 @@ async function prepare(
   const { places, pack } = await placeBlobs(home, id, blobs);
   const entries: JournalEntry[] = [];
   const directories = new Set<string>();
+  const seen = new Set<string>();
   for (const [i, { path, after }] of files.entries()) {
     const folder = dirname(path);
-    for (const missing of await missingFolders(folder)) directories.add(missing);
+    if (!seen.has(folder)) {
+      seen.add(folder);
+      for (const missing of await missingFolders(folder)) directories.add(missing);
+    }
     const beside = (suffix: string): string => join(folder, `.camel-${id}-${i}.${suffix}`);
     const entry: JournalEntry = { path, backup: beside("old"), staged: beside("new") };
     const before = old[i];

@@ -152,7 +152,7 @@ async function wanted(input: CronInput, context: ToolContext, book: JobBook): Pr
   });
 }
 
-export function mayTouch(job: { creator: { agentId: string } }, context: ToolContext): boolean {
+function mayTouch(job: { creator: { agentId: string } }, context: ToolContext): boolean {
   return context.settings().cron.shared || job.creator.agentId === context.caller.agentId;
 }
 

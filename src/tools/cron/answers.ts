@@ -5,7 +5,7 @@ import type { ToolContext } from "../context.ts";
 import type { ToolOutput } from "../tool.ts";
 import { findJob, scheduleOf, type JobBook } from "./all-jobs.ts";
 import type { CronInput } from "./cron.ts";
-import { describeSchedule, localTime, utcTime } from "./describe.ts";
+import { describeLength, describeSchedule, localTime, utcTime } from "./describe.ts";
 import { nextSlots } from "./next-slot.ts";
 import { baseOf, nextDue } from "./plan.ts";
 import { describeRunner, runnerNameOf } from "./runner-name.ts";
@@ -40,7 +40,7 @@ export async function addedAnswer(action: string, job: Job, book: JobBook): Prom
 function whenMissed(job: Job): string {
   if (job.missed === "skip") return "Times that pass while none is there are skipped and reported.";
   const many = job.missed === "all" ? "each is made up for" : "one run makes up for them";
-  return `Times that pass while none is there: ${many}, if not older than ${job.missedWithinSeconds} s.`;
+  return `Times that pass while none is there: ${many}, if not older than ${describeLength(job.missedWithinSeconds * 1000)}.`;
 }
 
 /** What `list` tells of a job; a type and not an interface, so that it is a plain record too. */

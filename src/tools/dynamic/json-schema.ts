@@ -34,7 +34,10 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
             problems.push(`${path}.properties: "${name}" isn't a usable parameter name`);
           if (typeof property !== "object" || property === null)
             problems.push(`${path}.properties.${name}: has to be a schema object`);
+          // The names in here are parameters, not keywords: one may well be called "pattern".
+          walk(property, `${path}.properties.${name}`, depth + 1);
         }
+        continue;
       }
       if (key !== "enum" && key !== "const" && key !== "default" && key !== "examples")
         walk(value, `${path}.${key}`, depth + 1);

@@ -1,3 +1,4 @@
+import { stemmer } from "stemmer";
 import { activeVersion, type StoredTool } from "./stored.ts";
 
 export interface Found {
@@ -32,9 +33,9 @@ export function significantWords(text: string): string[] {
   return [...new Set(wordsOf(text))].sort();
 }
 
-/** Words without their commonest endings, so that "files" finds "file". */
+/** Words without their endings, so that "files" finds "file". */
 function wordsOf(text: string): string[] {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
     .filter((word) => !FILLERS.has(word))
-    .map((word) => (word.length > 4 ? word.replace(/(?:ing|es|s|ed)$/, "") : word));
+    .map((word) => stemmer(word));
 }

@@ -75,7 +75,8 @@ const inputSchema = {
   required: ["action"],
 };
 
-const output = z.object({ action: z.string() }).loose();
+/** Nothing is required: some clients hold an error's structured content against this too. */
+const output = z.object({ action: z.string().optional() }).loose();
 
 const CHANGES: readonly Action[] = ["create", "delete", "import", "update", "rollback", "propose"];
 

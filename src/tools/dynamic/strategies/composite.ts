@@ -2,8 +2,8 @@ import { CamelError } from "../../../shared/errors.ts";
 import type { NestedResult } from "../../context.ts";
 import type { StrategyOf } from "../definition.ts";
 import { getPath } from "../json-path.ts";
-import { fillJson } from "../template.ts";
-import { textParameter } from "../text-parameter.ts";
+import { asText, fillJson } from "../template.ts";
+import { textParameter, textParameters } from "../text-parameter.ts";
 import type { Engine, Run } from "./strategy.ts";
 
 /** A step that calls a tool that calls a tool ends somewhere. */
@@ -68,9 +68,18 @@ function argumentsOf(
   const previous = done.at(-1)?.output ?? inputText(run.input);
   const lookup = (name: string): unknown => valueOf(name, run.input, previous, done);
   const override = step?.input_override;
-  if (override !== undefined && typeof override !== "string") return fillJson(override, lookup);
-  const text = override === undefined ? previous : fillJson(override, lookup);
   const tool = run.context.dynamicTools.known(step?.tool_name ?? "", run.context.caller);
+  if (override !== undefined && typeof override !== "string") {
+    const isText = tool === undefined ? () => false : textParameters(tool);
+    // A number that a step gave is text where the next one wants text.
+    return Object.fromEntries(
+      Object.entries(override).map(([name, template]) => {
+        const value = fillJson(template, lookup);
+        return [name, isText(name) ? asText(value) : value];
+      }),
+    );
+  }
+  const text = override === undefined ? previous : asText(fillJson(override, lookup));
   const parameter = tool === undefined ? "input" : (textParameter(tool) ?? "input");
   return { [parameter]: text };
 }

@@ -1,6 +1,7 @@
 import { dateFit } from "./dates.ts";
 import type { Query, QueryTerm } from "./query.ts";
 import { POSTING_LABEL } from "./posting-lists.ts";
+import { releaseScores, scratchOf } from "./scratch.ts";
 import { readPostings, type Segment } from "./segment.ts";
 import type { TermHash } from "./term-hash.ts";
 import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
@@ -60,6 +61,8 @@ export interface Ranking {
   best: Candidate[];
   /** Score of any unit, for growing snippets. */
   scoreOf(segment: number, unit: number): number;
+  /** To be called when no score is needed any more. */
+  release(): void;
 }
 
 interface Hits {
@@ -76,6 +79,11 @@ interface TermWeight {
 }
 
 const NO_WEIGHT: TermWeight = { weight: 0, reach: 0 };
+/** A word in more units than this only raises what rarer words found: alone it would rank half of a large memory. */
+const REFINING = 30_000;
+/** A word in more units than this spreads to its nearest neighbours only: it tells little, and costs most of the time. */
+const FREQUENT = 20_000;
+const FREQUENT_REACH = 3;
 const CANDIDATES = 200;
 /** The score of a unit with a word the query excludes: never shown, not even around another unit. */
 const EXCLUDED = -1;
@@ -103,9 +111,11 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     const isCommon = occurrences > 50 && occurrences > units * tuning.spreadLimit;
     // A word that stands nowhere itself is judged by its family, as a rare word.
     const idf = Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
-    return { weight: term.weight * idf, reach: isCommon ? 0 : tuning.spread.length };
+    const reach = isCommon ? 0 : occurrences > FREQUENT ? FREQUENT_REACH : tuning.spread.length;
+    return { weight: term.weight * idf, reach };
   });
   const scores: Float32Array[] = [];
+  const releases: (() => void)[] = [];
   const best: Candidate[] = [];
   corpus.segments.forEach((segment, number) => {
     const touched = new Uint8Array(segment.files.length);
@@ -113,6 +123,7 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     const score = scoreSegment(segment, query, weights, average, tuning, touched, excluded);
     scores.push(score);
     for (const unit of excluded) score[unit] = EXCLUDED;
+    releases.push(() => releaseScores(segment, score, touched, excluded));
     const dated = query.dates.length > 0;
     let floor = 0;
     for (let file = 0; file < segment.files.length; file += 1) {
@@ -135,7 +146,14 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     }
   });
   cut(best, limit);
-  return { best, scoreOf: (segment, unit) => scores[segment]?.[unit] ?? 0 };
+  return {
+    best,
+    scoreOf: (segment, unit) => scores[segment]?.[unit] ?? 0,
+    release() {
+      scores.length = 0;
+      for (const giveBack of releases.splice(0)) giveBack();
+    },
+  };
 }
 
 /** Keeps the best `limit`, best first, ties by place so that the order never depends on the engine's sort. */
@@ -183,15 +201,20 @@ function scoreSegment(
   touched: Uint8Array,
   excluded: ReadonlySet<number>,
 ): Float32Array {
-  const total = new Float32Array(segment.unitStart.length);
-  const own = scratchOf(segment);
-  query.terms.forEach((term, at) => {
+  const scratch = scratchOf(segment);
+  const total = scratch.total ?? new Float32Array(segment.unitStart.length);
+  scratch.total = undefined;
+  const { own } = scratch;
+  // Rare words first: they decide which files the very common ones need to be looked up in.
+  const order = query.terms.map((term, at) => ({ term, weight: weights[at] ?? NO_WEIGHT }));
+  order.sort((one, other) => other.weight.weight - one.weight.weight);
+  for (const { term, weight } of order) {
     const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
       ...readPostings(segment, id),
       scale,
     }));
-    addTerm(segment, hits, weights[at] ?? NO_WEIGHT, average, tuning, own, total, touched, excluded);
-  });
+    addTerm(segment, hits, weight, average, tuning, own, total, touched, excluded);
+  }
   return total;
 }
 
@@ -202,15 +225,6 @@ function excludedUnits(segment: Segment, query: Query): Set<number> {
     if (id >= 0) for (const unit of readPostings(segment, id).units) units.add(unit);
   }
   return units;
-}
-
-/** All zero between two terms: as long as the segment, so it is made once. */
-const scratches = new WeakMap<Segment, Float32Array>();
-
-function scratchOf(segment: Segment): Float32Array {
-  const known = scratches.get(segment) ?? new Float32Array(segment.unitStart.length);
-  scratches.set(segment, known);
-  return known;
 }
 
 /** Adds to each unit the most that one occurrence of the term, here or nearby, gives it. */
@@ -231,10 +245,13 @@ function addTerm(
     own[unit] = value;
     total[unit] = (total[unit] ?? 0) + value - had;
   };
+  const hasRarer = touched.includes(1);
   for (const { units, marks, scale } of hits) {
+    const onlyRefines = hasRarer && units.length > REFINING;
     let file = 0;
     for (let at = 0; at < units.length; at += 1) {
       const unit = units[at] ?? 0;
+      if (onlyRefines && total[unit] === 0) continue;
       // What must not be shown doesn't recommend its neighbours either.
       if (excluded.size > 0 && excluded.has(unit)) continue;
       while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;

@@ -167,6 +167,7 @@ async function searchOnce(
     else isPhraseMissing = ranking.best.length > 0;
   }
   const { passages, isCurrent } = await showable(plain, ranking, request.maxResults, textOf, mayShow);
+  ranking.release();
   const hits = passages.map(({ passage, text }): SearchHit => {
     const { segment, root } = segments[passage.segment] ?? unknownSegment();
     return {

@@ -1,0 +1,109 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { Config } from "../../config.ts";
+import { CamelError } from "../../shared/errors.ts";
+import { createInputParser, inputSchemaProblems, propertiesOf } from "../dynamic/json-schema.ts";
+import type { ToolDef, ToolOutput } from "../tool.ts";
+import { argumentVariables, reservedName } from "./environment.ts";
+
+type Definition = Config["clientTools"][number];
+
+/** The user's own scripts as tools, from `clientTools` in the config. */
+export function createClientTools(
+  definitions: readonly Definition[],
+  taken: ReadonlySet<string>,
+  env: NodeJS.ProcessEnv,
+): { tools: ToolDef[]; warnings: string[] } {
+  const warnings: string[] = [];
+  const names = new Set(taken);
+  const tools: ToolDef[] = [];
+  for (const definition of definitions) {
+    const { name } = definition;
+    const inputSchema = definition.schema ?? { type: "object", properties: definition.properties ?? {} };
+    const problems = inputSchemaProblems(inputSchema);
+    if (names.has(name)) {
+      warnings.push(`clientTools: "${name}" is ignored: there is a tool of that name already.`);
+    } else if (problems.length > 0) {
+      warnings.push(`clientTools: "${name}" is ignored: ${problems.join("; ")}.`);
+    } else {
+      names.add(name);
+      for (const argument of Object.keys(propertiesOf(inputSchema))) {
+        const why = reservedName(argument, env);
+        if (why !== undefined && definition.handler.injectArgsAs !== "argv")
+          warnings.push(
+            `clientTools: the argument "${argument}" of "${name}" reaches its script only as CAMEL_ARG_${argument.toUpperCase()}: ${why}.`,
+          );
+      }
+      tools.push(asTool(definition, inputSchema, env));
+    }
+  }
+  return { tools, warnings };
+}
+
+function asTool(
+  { name, description, handler, cwd, timeoutSeconds, outputBytes }: Definition,
+  inputSchema: Record<string, unknown>,
+  env: NodeJS.ProcessEnv,
+): ToolDef {
+  // Quoted, so that the one argument stays one, whatever is in it.
+  const takesArgument = handler.injectArgsAs !== "env";
+  const script = takesArgument ? `${handler.bash} "$@"` : handler.bash;
+  return {
+    name,
+    title: name,
+    description: description ?? name,
+    tier: "core",
+    schema: z.looseObject({}),
+    inputSchema,
+    parse: createInputParser(name, inputSchema),
+    effect: "exec",
+    limits: { timeoutSeconds },
+    touches: () => ({ commands: [{ argv: ["bash", "-c", script] }] }),
+    approvalPrompt: (input) => `runs: ${handler.bash}\nwith: ${JSON.stringify(input)}`,
+    async execute(input, context): Promise<ToolOutput> {
+      const { runProcesses } = await import("../dynamic/strategies/process.ts");
+      const workspace = await context.workspace("read");
+      const variables = handler.injectArgsAs === "argv" ? {} : argumentVariables(input, env);
+      const argument = JSON.stringify(input);
+      if (Object.values(variables).some((value) => value.includes("\0"))) {
+        throw new CamelError("invalid_input", "An argument contains a NUL character.", {
+          next: "Send it as plain text.",
+        });
+      }
+      const result = await runProcesses(
+        [{ path: "/bin/bash", args: ["-c", script, name, ...(takesArgument ? [argument] : [])] }],
+        {
+          cwd: cwd === undefined ? workspace : resolve(workspace, cwd),
+          env: { ...definedOnly(env), ...variables },
+          maxBytes: outputBytes,
+          timeoutMs: timeoutSeconds * 1000,
+          clock: context.clock,
+          signal: context.signal,
+        },
+      );
+      const [status] = result.statuses;
+      if (status === 0 && result.stopped === undefined)
+        return { text: result.stdout === "" ? "(no output)" : result.stdout };
+      const how =
+        result.stopped === "timeout"
+          ? `took longer than ${timeoutSeconds} s and was stopped`
+          : result.stopped === "overflow"
+            ? `wrote more than ${outputBytes} bytes and was stopped`
+            : `ended with ${status}`;
+      const said = [result.stderr, result.stdout].filter((text) => text.trim() !== "").join("\n");
+      throw new CamelError(
+        "tool_failed",
+        `${name} ${how}.${said === "" ? "" : `\n${said.slice(0, 4_000)}`}`,
+        {
+          next: "Correct the arguments if the output says so; else tell the user.",
+        },
+      );
+    },
+  };
+}
+
+function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import type { Camel } from "../../src/camel.ts";
+import { call, sandbox, startCamel } from "../harness.ts";
+
+/** Each tries to run for ever, to take all memory, to flood, or to get out. `input.input` is the text "x". */
+const HOSTILE: Record<string, string> = {
+  // time
+  "an endless loop": "while (true) {}",
+  "an endless loop that does something": "let n = 0; for (;;) n = (n * 31 + 7) % 1e9;",
+  "a loop in a getter": "return { get a() { for (;;) {} } };",
+  "a loop in toJSON": "return { toJSON() { for (;;) {} } };",
+  "a loop in a proxy trap": "return JSON.stringify(new Proxy({}, { ownKeys() { for (;;) {} } }));",
+  "a loop in a valueOf": "return +{ valueOf() { for (;;) {} } };",
+  "a generator without end": "function* g() { for (;;) yield 1; } let s = 0; for (const x of g()) s += x;",
+  "a promise storm": "const f = () => Promise.resolve().then(f); await f();",
+  "a storm of many promises":
+    "const f = () => { for (let i = 0; i < 100; i++) Promise.resolve().then(f); }; f(); await new Promise(() => {});",
+  "an async loop": "for (;;) await null;",
+  "a promise that never settles": "await new Promise(() => {});",
+  "a thenable that calls back for ever":
+    "const t = { then(r) { r(t2); } }; const t2 = { then(r) { r(t); } }; await t;",
+  "a regular expression that blows up": "return /^(a+)+$/.test('a'.repeat(40) + 'b');",
+  "another one": "return /(x+x+)+y/.exec('x'.repeat(60));",
+  "a third one": "return /^(([a-z])+.)+[A-Z]([a-z])+$/.test('a'.repeat(60));",
+  "a sort that never agrees":
+    "return new Array(200000).fill(0).map((_, i) => i).sort(() => { for (let i = 0; i < 1e4; i++); return 1; }).length;",
+  "a huge number": "let x = 2n; for (;;) x = x ** 2n;",
+  "a huge factorial": "let x = 1n; for (let i = 1n; ; i++) x *= i;",
+  "a catch that starts over": "for (;;) { try { for (;;) {} } catch {} }",
+  "a finally that starts over": "const f = () => { try { for (;;) {} } finally { f(); } }; f();",
+  // memory
+  "an array without end": "const a = []; for (;;) a.push(a.length + 'x');",
+  "a string that doubles": "let s = 'x'; for (;;) s += s;",
+  "one huge string": "return 'x'.repeat(2 ** 29).length;",
+  "many huge strings": "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length);",
+  "huge buffers": "const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1));",
+  "one huge buffer": "return new ArrayBuffer(2 ** 31).byteLength;",
+  "a map without end": "const m = new Map(); for (let i = 0; ; i++) m.set(i, { i });",
+  "a deep recursion": "const f = (n) => f(n + 1) + 1; return f(0);",
+  "a recursion through JSON":
+    "let o = {}; const top = o; for (let i = 0; i < 1e6; i++) o = o.a = {}; return top;",
+  "a cyclic result": "const a = {}; a.a = a; return a;",
+  "a recursion through toString": "const o = { toString() { return '' + o; } }; return '' + o;",
+  "closures without end":
+    "let f = () => 1; for (;;) { const g = f; const big = new Array(100).fill(g); f = () => g() + big.length; }",
+  // too much
+  "a huge result": "return 'x'.repeat(5e6);",
+  "a huge array as result": "return new Array(2e5).fill('xxxxxxxxxx');",
+  "a flood of calls":
+    "for (let i = 0; i < 1000; i++) tools.call('echo_it', { input: String(i) }); await new Promise(() => {});",
+  "a flood of calls one by one": "for (let i = 0; ; i++) await tools.call('echo_it', { input: 'x' });",
+  "a huge argument": "return await tools.call('echo_it', { input: 'x'.repeat(4e6) });",
+  "a tool that isn't named": "return await tools.call('apply_patch', { patch: 'x' });",
+  tool_create: "return await tools.call('tool_create', { action: 'list' });",
+  // getting out: each throws, because there is nothing there
+  "process through a constructor": "return this.constructor.constructor('return process')().env;",
+  "process through a function": "return Function('return process')().pid;",
+  "process through an error":
+    "try { null.x } catch (e) { return e.constructor.constructor('return process.env')(); }",
+  "process through a tool's promise":
+    "const p = tools.call('echo_it', { input: 'x' }); return p.constructor.constructor('return process.env')();",
+  "process through the input": "return input.constructor.constructor('return process.env')();",
+  require: "return require('fs').readFileSync('/etc/passwd', 'utf8');",
+  "an import": "return (await import('node:fs')).readFileSync('/etc/passwd', 'utf8');",
+  "an import by name": "return await import('tool2');",
+  fetch: "return await fetch('http://127.0.0.1/');",
+  "a timer": "return setTimeout(() => {}, 1);",
+  "a worker": "return new Worker('x');",
+  "shared memory": "return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);",
+  WebAssembly: "return WebAssembly.Memory.name;",
+  "the host function once more": "return await globalThis.__host('echo_it', '{}');",
+  "a polluted prototype":
+    "Object.prototype.value = 'polluted'; Object.prototype.isError = false; return ({}).nope.x;",
+  "a replaced JSON": "JSON.stringify = () => { for (;;) {} }; return 1;",
+  "a replaced promise":
+    "Promise.prototype.then = () => { throw new Error('no') }; return await tools.call('echo_it', { input: 'x' }).nope.x;",
+  "an exit": "std.exit(1);",
+  "a debugger that throws odd things": "throw { toString() { for (;;) {} } };",
+  "a thrown proxy": "throw new Proxy({}, { get() { throw 1; } });",
+};
+
+async function makeTools(
+  camel: Camel,
+  tools: Record<string, { source: string; rest?: object }>,
+): Promise<void> {
+  for (const [name, { rest, source }] of Object.entries(tools)) {
+    const made = await call(camel, "tool_create", {
+      action: "create",
+      definition: { name, description: "x", timeout_seconds: 0.3, strategy: { type: "js", source, ...rest } },
+    });
+    expect(made.isError, made.text).toBeUndefined();
+  }
+}
+
+describe("js tools", () => {
+  test(`${Object.keys(HOSTILE).length} hostile programs are contained while the server answers`, async () => {
+    const camel = await startCamel(await sandbox());
+    await makeTools(camel, { echo_it: { source: "return input.input;" } });
+    const before = process.memoryUsage().rss;
+    let answered = 0;
+    let over = false;
+    // Another caller, all the while.
+    const others = (async () => {
+      while (!over) {
+        const listed = await call(camel, "tool_create", { action: "search", query: "nothing" });
+        expect(listed.isError).toBeUndefined();
+        answered += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    const entries = Object.entries(HOSTILE);
+    expect(entries.length).toBeGreaterThanOrEqual(40);
+    const attack = async ([what, source]: [string, string], index: number): Promise<void> => {
+      const name = `hostile_${index}`;
+      await makeTools(camel, {
+        [name]: { source, rest: { tools: ["echo_it"], memory_mb: 16, max_calls: 20 } },
+      });
+      const result = await call(camel, name, { input: "x" });
+      expect(result.isError, `${what}: ${result.text.slice(0, 200)}`).toBe(true);
+      expect(["timeout", "tool_failed", "too_large"], what).toContain(result.code);
+      expect(result.text, what).not.toMatch(/root:|PATH|"pid"/);
+    };
+    for (let at = 0; at < entries.length; at += 4)
+      await Promise.all(entries.slice(at, at + 4).map((entry, index) => attack(entry, at + index)));
+    over = true;
+    await others;
+    expect(answered).toBeGreaterThan(entries.length);
+    expect((await call(camel, "echo_it", { input: "still here" })).text).toBe("still here");
+    expect(({} as Record<string, unknown>)["value"]).toBeUndefined();
+    expect(process.memoryUsage().rss - before).toBeLessThan(600 * 2 ** 20);
+  }, 60_000);
+
+  test("works: values, promises, tools, TypeScript", async () => {
+    const camel = await startCamel(await sandbox());
+    await makeTools(camel, {
+      add_up: {
+        source:
+          "export default ({ input }) => ({ sum: input.split(',').map(Number).reduce((a, b) => a + b, 0) });",
+      },
+      twice: {
+        source: "const a = await tools.add_up({ input: input.input }); return a.data.value.sum * 2;",
+        rest: { tools: ["add_up"] },
+      },
+      typed: {
+        source:
+          "interface In { input: string }\nenum Size { Big = 7 }\nexport default function (input: In): number { const n: number = Size.Big; return (input.input as string).length + n; }",
+        rest: { language: "ts" },
+      },
+    });
+    expect((await call(camel, "add_up", { input: "1,2,3" })).structured).toMatchObject({ value: { sum: 6 } });
+    expect((await call(camel, "twice", { input: "1,2,3" })).text).toBe("12");
+    expect((await call(camel, "typed", { input: "abc" })).text).toBe("10");
+  });
+
+  test("nothing of one call is left for the next", async () => {
+    const camel = await startCamel(await sandbox());
+    await makeTools(camel, {
+      remember: {
+        source:
+          "globalThis.n = (globalThis.n ?? 0) + 1; Array.prototype.x = globalThis.n; return globalThis.n;",
+      },
+    });
+    for (let at = 0; at < 5; at += 1) expect((await call(camel, "remember", { input: "" })).text).toBe("1");
+  });
+
+  test("what isn't JavaScript is refused when the tool is made", async () => {
+    const camel = await startCamel(await sandbox());
+    for (const source of ["return (;", "export default function ({", "}); import('x'); ({"]) {
+      const made = await call(camel, "tool_create", {
+        action: "create",
+        definition: { name: "bad_js", description: "x", strategy: { type: "js", source } },
+      });
+      expect(made, source).toMatchObject({ isError: true, code: "invalid_input" });
+    }
+  });
+});
