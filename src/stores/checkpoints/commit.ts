@@ -9,6 +9,7 @@
  */
 import { lstat, mkdir, readFile, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { replaceFile } from "../../shared/durable.ts";
 import { CamelError, toCamelError } from "../../shared/errors.ts";
 import { eachLimited, type Disk } from "./disk.ts";
 import { packsDirectory, placeBlobs, type Blob, type Placed } from "./blobs.ts";
@@ -104,6 +105,26 @@ export async function commitFiles(
   return places;
 }
 
+/** Keeps the old contents of files that somebody else is about to write. */
+export async function keepFiles(
+  files: readonly PlannedFile[],
+  options: CommitOptions,
+): Promise<Placed["places"]> {
+  const { disk, home, id } = options;
+  const packs = packsDirectory(home);
+  try {
+    const { journal, pack, places } = await prepare(files, options);
+    await mkdir(packs, { recursive: true, mode: 0o700 });
+    if (pack.length > 0) await disk.writeNew(join(packs, id), pack, 0o600);
+    await disk.syncDirectory(packs);
+    await replaceFile(journalPaths(home, id).kept, JSON.stringify(journal));
+    return places;
+  } catch (error) {
+    await unlink(join(packs, id)).catch(() => {});
+    throw notWritten(error);
+  }
+}
+
 async function prepare(
   files: readonly PlannedFile[],
   { home, root, id, createdAt, by }: CommitOptions,
@@ -136,7 +157,7 @@ async function prepare(
   return { journal, places, pack };
 }
 
-function stored({ bytes, mode }: FileContent): Stored {
+export function stored({ bytes, mode }: FileContent): Stored {
   return { sha256: sha256(bytes), size: bytes.length, ...(mode === undefined ? {} : { mode }) };
 }
 

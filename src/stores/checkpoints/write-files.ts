@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { systemClock, type Clock } from "../../shared/clock.ts";
 import { acquireLock, withLock } from "../../shared/lock.ts";
 import { indexBlobs, type Placed } from "./blobs.ts";
-import { commitFiles, type PlannedFile } from "./commit.ts";
+import { commitFiles, keepFiles, type PlannedFile } from "./commit.ts";
 import { createDisk, type Disk } from "./disk.ts";
 import { newCheckpointId, type Origin } from "./journal.ts";
 import { isPruningDue, prune, type CheckpointBounds } from "./prune.ts";
@@ -35,6 +35,8 @@ export interface FileWriter {
     files: readonly PlannedFile[],
     progress?: (done: number, total: number) => void,
   ) => Promise<string>;
+  /** Writes no file: keeps the old state of files that a tool is about to write by itself. See snapshot.ts. */
+  keep: (files: readonly PlannedFile[]) => Promise<string>;
 }
 
 const LOCK_WAIT_MS = 20_000;
@@ -56,26 +58,32 @@ export async function writeFiles<T>(
   try {
     const root = await realpath(options.root);
     const recovered = await recover(home, disk, root);
+    const checkpointed = async (
+      write: typeof commitFiles,
+      files: readonly PlannedFile[],
+      progress?: (done: number, total: number) => void,
+    ): Promise<string> => {
+      const createdAt = new Date(clock.now()).toISOString();
+      const id = newCheckpointId(createdAt);
+      const places = await write(files, {
+        home,
+        root,
+        id,
+        createdAt,
+        by: options.by,
+        disk,
+        ...(signal === undefined ? {} : { signal }),
+        ...(progress === undefined ? {} : { progress }),
+      });
+      const bytes = files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), 0);
+      done.push({ id, places, bytes });
+      return id;
+    };
     return await work({
       root,
       recovered,
-      async commit(files, progress) {
-        const createdAt = new Date(clock.now()).toISOString();
-        const id = newCheckpointId(createdAt);
-        const places = await commitFiles(files, {
-          home,
-          root,
-          id,
-          createdAt,
-          by: options.by,
-          disk,
-          ...(signal === undefined ? {} : { signal }),
-          ...(progress === undefined ? {} : { progress }),
-        });
-        const bytes = files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), 0);
-        done.push({ id, places, bytes });
-        return id;
-      },
+      commit: (files, progress) => checkpointed(commitFiles, files, progress),
+      keep: (files) => checkpointed(keepFiles, files),
     });
   } finally {
     await lock.release();
