@@ -13,6 +13,7 @@ import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
 import { cache } from "./pipeline/cache.ts";
+import { checkpoint } from "./pipeline/checkpoint.ts";
 import { circuitBreaker } from "./pipeline/circuit-breaker.ts";
 import { createEvents, emitEvents, type CamelEventType, type CamelListener } from "./pipeline/events.ts";
 import { createHookRunner, hooks } from "./pipeline/hooks.ts";
@@ -218,6 +219,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     log,
     settings,
     builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
+    listed: (caller) => dispatcher.list(caller),
     workspace: hints.explicit ?? hints.host ?? cwd,
     onChange: () => {
       for (const listener of listeners) listener();
@@ -379,6 +381,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       maxExecutions({ limitsOf }),
       approvalGate(loadApproval), // a person's time isn't the tool's
       cache({ clock, limitsOf }), // after approval: an answer from memory needs leave too
+      checkpoint({ home, bounds: () => settings().checkpoints, log }), // outside retry: what was before the first attempt counts
       retry({ clock, random: options.random ?? Math.random, limitsOf }),
       circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts
       timeout({
