@@ -312,6 +312,18 @@ describe("the command line", () => {
     expect((await camelMcp(box, "cron", "list", "--json")).stdout).toContain('"jobs":[]');
   });
 
+  it("inside a run is part of that run, and adds no jobs", async () => {
+    const box = await sandbox();
+    const args = [CLI, "cron", "add", "1h", "again", "--home", box.home, "--workspace", box.workspace];
+    const env = { ...process.env, CAMEL_DEPTH: "1" };
+    await expect(run(process.execPath, args, { env })).rejects.toThrow(/may not change jobs/);
+    const json = JSON.stringify({ action: "add", schedule: "1h", prompt: "again" });
+    await expect(
+      run(process.execPath, [CLI, "call", "cron", json, "--home", box.home], { env }),
+    ).rejects.toThrow();
+    expect(await createCronStore({ home: box.home, clock: systemClock }).jobs.list()).toEqual([]);
+  });
+
   it("says what it would tell the operating system", async () => {
     const box = await sandbox();
     const { stdout } = await camelMcp(box, "cron", "install", "systemd", "--print");
