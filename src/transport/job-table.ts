@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../shared/log.ts";
 import type { Job } from "../stores/jobs.ts";
-import { configJobs, findJob, scheduleOf, type JobBook } from "../tools/cron/all-jobs.ts";
+import { findJob, scheduleOf, type JobBook } from "../tools/cron/all-jobs.ts";
 import { nextDue, type Progress } from "../tools/cron/plan.ts";
 import { runnerNameOf } from "../tools/cron/runner-name.ts";
 import { Heap } from "./heap.ts";
@@ -84,11 +84,6 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
     }
   };
 
-  const inBatches = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
-    for (let start = 0; start < items.length; start += READ_AT_ONCE)
-      await Promise.all(items.slice(start, start + READ_AT_ONCE).map(work));
-  };
-
   const watchFolder = (): void => {
     if (watcher !== undefined) return;
     try {
@@ -121,22 +116,23 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
     // A change right after this one could leave the same mark: then it is read once more.
     const isCertain = clock.now() - changed >= COARSE_MS;
     seen = { mark: isCertain ? mark : `${mark}?`, at: clock.monotonic(), config };
-    const inConfig = await configJobs(book);
-    const shadowed = new Set(inConfig.map((job) => job.id));
-    const jobs = [...inConfig, ...(await store.jobs.list()).filter((job) => !shadowed.has(job.id))];
-    const present = new Set(jobs.map((job) => job.id));
-    for (const id of entries.keys()) if (!present.has(id)) entries.delete(id);
-    await inBatches(jobs, learn);
+    // One after another and not all in memory: there may be a hundred thousand.
+    for (const id of [...entries.keys(), ...(await store.jobs.ids())]) dirty.add(id);
+    for (const job of settings().cron.jobs) dirty.add(job.id);
+    await readChanged();
   };
 
-  const readChanged = (): Promise<void> => {
+  const readChanged = async (): Promise<void> => {
     const ids = [...dirty];
     dirty.clear();
-    return inBatches(ids, async (id) => {
-      const job = await findJob(book, id).catch(() => undefined);
-      if (job === undefined) entries.delete(id);
-      else await learn(job);
-    });
+    const readSome = async (): Promise<void> => {
+      for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
+        const job = await findJob(book, id).catch(() => undefined);
+        if (job === undefined) entries.delete(id);
+        else await learn(job);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(ids.length, READ_AT_ONCE) }, readSome));
   };
 
   return {

@@ -108,7 +108,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   /** First all that is due is claimed, so that it is on time; then it is carried out, while the clock is watched on. */
   const carryOutClaimed = async (): Promise<void> => {
     if (claimed.length === 0) return;
-    const work = carryOutBatches().finally(() => underWay.delete(work));
+    const work = atOnce(() => {
+      const next = claimed.shift();
+      return next === undefined ? undefined : carryOutOne(next);
+    }).finally(() => underWay.delete(work));
     underWay.add(work);
     await within(PATIENCE_MS, work);
   };
@@ -121,27 +124,21 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await Promise.race([work, late]).finally(() => timer.cancel());
   };
 
-  const carryOutBatches = async (): Promise<void> => {
-    while (claimed.length > 0) {
-      const batch = claimed.splice(0, AT_ONCE);
-      const done = await Promise.allSettled(
-        batch.map(async ({ job, claim, file, isFresh }) => {
-          try {
-            await carryOut(job, claim, {
-              book,
-              owner: await owner(),
-              isFresh,
-              // Not ours to end: it takes a moment, and half of it would be a lost prompt.
-              signal: new AbortController().signal,
-              dispatch: (call) => options.dispatch({ id: newId("call"), ...call }),
-            });
-          } finally {
-            busy.delete(file);
-          }
-        }),
-      );
+  const carryOutOne = async ({ job, claim, file, isFresh }: (typeof claimed)[number]): Promise<void> => {
+    try {
+      await carryOut(job, claim, {
+        book,
+        owner: await owner(),
+        isFresh,
+        // Not ours to end: it takes a moment, and half of it would be a lost prompt.
+        signal: new AbortController().signal,
+        dispatch: (call) => options.dispatch({ id: newId("call"), ...call }),
+      });
+    } catch (error) {
       // The claim stays, and whoever sweeps next carries it out.
-      for (const one of done) if (one.status === "rejected") log.warn(`cron: ${String(one.reason)}`);
+      log.warn(`cron: ${job.id}: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      busy.delete(file);
     }
   };
 
@@ -165,13 +162,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   };
 
-  const fireAllDue = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      const due = table.takeDue(AT_ONCE);
-      if (due.length === 0) return;
-      await Promise.all(due.map(fire));
-    }
-  };
+  const fireAllDue = (): Promise<void> =>
+    atOnce(() => {
+      const [due] = stopping.signal.aborted ? [] : table.takeDue(1);
+      return due === undefined ? undefined : fire(due);
+    });
 
   const turn = async (): Promise<void> => {
     mayFire = (await options.ready()) && options.settings().cron.enabled;
@@ -248,4 +243,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await (await presence)?.close();
     },
   };
+}
+
+/** Takes pieces of work until there are none, a number of them at the same time. */
+async function atOnce(next: () => Promise<void> | undefined): Promise<void> {
+  const worker = async (): Promise<void> => {
+    for (let work = next(); work !== undefined; work = next()) await work;
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
