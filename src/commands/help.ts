@@ -68,7 +68,22 @@ Exit 0 done, 1 not.
 
   camel-mcp policy explain apply_patch @arguments.json --agent review
 
+  camel-mcp policy command LINE: say whether a command line would need approval. Nothing is run.
+
 Exit 0 allow, 3 ask, 4 deny. --json for programs.
+`,
+  secret: `camel-mcp secret: values that tools use as secret://NAME. Nothing shows a value again.
+
+  secret set NAME      reads the value from stdin
+  secret list          the names
+  secret remove NAME
+`,
+  key: `camel-mcp key: the key that tools and secrets are sealed with.
+
+  key status           its id, and where it comes from
+  key rotate           makes a new one and seals everything with it; may be interrupted and repeated
+
+A key of your own: give the new one as CAMEL_MCP_KEY and the old one as CAMEL_MCP_KEY_PREVIOUS, then rotate.
 `,
   token: `camel-mcp token: bearer tokens for \`serve\`.
 

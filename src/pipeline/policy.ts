@@ -168,7 +168,7 @@ function byApproval(
     decision: "ask",
     rule: facts.approval.why,
     source: layers[0]?.source ?? "built-in defaults",
-    change: `Add an allow rule for ${facts.tool} in ${layers[0]?.source ?? "the config"}.`,
+    change: `Add an allow rule for ${facts.tool} to your config file.`,
   };
 }
 

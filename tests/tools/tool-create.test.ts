@@ -71,6 +71,36 @@ describe("tool_create through real clients", () => {
     );
   });
 
+  test.each(["1.x stdio", "2.x modern http"] as const)(
+    "%s: the person at the host is shown the card, once",
+    async (kind) => {
+      const box = await sandbox({ "workspace/a.txt": "b\na\n" });
+      const asked: string[] = [];
+      const client = await connect(kind, box, {
+        onAsk: ({ message }) => {
+          asked.push(message);
+          return Promise.resolve({ action: "accept", content: { approve: true } });
+        },
+      });
+      const sorter = {
+        ...definition,
+        name: "sort_it",
+        strategy: { type: "shell", command_template: "sort {{input}}" },
+      };
+      const made = await client.callTool({
+        name: "tool_create",
+        arguments: { action: "create", definition: sorter },
+      });
+      expect(made.isError, JSON.stringify(made.content)).toBeFalsy();
+      for (let at = 0; at < 2; at += 1)
+        expect(
+          (await client.callTool({ name: "sort_it", arguments: { input: "a.txt" } })).content[0]?.text,
+        ).toBe("a\nb\n");
+      expect(asked).toHaveLength(1);
+      expect(asked[0]).toContain("Runs: sort {{input}}");
+    },
+  );
+
   test("from the command line: call, tools, policy", async () => {
     const box = await sandbox();
     const run = async (...args: string[]): Promise<string> => {

@@ -17,6 +17,8 @@ export interface DynamicTools {
   refresh(): Promise<void>;
   /** The dynamic tools that exist for a caller. */
   visible(caller: Caller): readonly ToolDef[];
+  /** The names of those among them that policy lets the caller use. */
+  usable(caller: Caller): ReadonlySet<string>;
   /** Any tool by its name, built-in ones too. */
   known(name: string, caller: Caller): ToolDef | undefined;
   library(): Promise<Library>;
@@ -32,6 +34,8 @@ export interface DynamicToolsOptions {
   settings: () => Config;
   /** The tools that nobody may shadow. */
   builtin: () => readonly ToolDef[];
+  /** The tools that policy lists to a caller. */
+  listed: (caller: Caller) => readonly ToolDef[];
   /** The workspace of callers who haven't shown theirs yet. */
   workspace: string;
   onChange: () => void;
@@ -76,6 +80,7 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
       const taken = builtinNames();
       return loaded.visible(caller).filter((tool) => !taken.has(tool.name));
     },
+    usable: (caller) => new Set(options.listed(caller).map((tool) => tool.name)),
     known: (name, caller) =>
       options.builtin().find((tool) => tool.name === name) ??
       loaded?.visible(caller).find((tool) => tool.name === name),
