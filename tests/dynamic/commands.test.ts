@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { configSchema } from "../../src/config.ts";
 import { judgeArgv, judgeCommandLine } from "../../src/tools/dynamic/command-policy.ts";
 import { lexCommand } from "../../src/tools/dynamic/command-lexer.ts";
-import { callOf, call, sandbox, startCamel } from "../harness.ts";
+import { call, sandbox, startCamel } from "../harness.ts";
 import { BENIGN_LINES, HOSTILE_LINES, HOSTILE_TEMPLATES, HOSTILE_VALUES, LISTED } from "./command-corpus.ts";
 
 const policyWith = (shell: object) => configSchema.parse({ shell }).shell;
