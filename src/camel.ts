@@ -13,6 +13,7 @@ import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
 import { cache } from "./pipeline/cache.ts";
+import { checkpoint } from "./pipeline/checkpoint.ts";
 import { circuitBreaker } from "./pipeline/circuit-breaker.ts";
 import { createEvents, emitEvents, type CamelEventType, type CamelListener } from "./pipeline/events.ts";
 import { createHookRunner, hooks } from "./pipeline/hooks.ts";
@@ -29,7 +30,7 @@ import { announceDue } from "./pipeline/announce-due.ts";
 import { withInbox } from "./server/inbox-resource.ts";
 import type { PromptHooks } from "./runners/create.ts";
 import { functionOf } from "./server/functions.ts";
-import { supervise } from "./server/supervise.ts";
+import { createSupervisors, type Supervisors } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
@@ -89,8 +90,10 @@ export interface Camel {
   onJobsChanged(listener: () => void): () => void;
   /** The user's scripts around prompts; the runners call them. */
   promptHooks: PromptHooks;
-  /** Starts a claimed run in a process of its own. */
-  supervise: ToolContext["supervise"];
+  /** The value of `secret://name`, for the key of a runner's endpoint. */
+  secret(name: string): Promise<string>;
+  /** Start claimed runs in processes of their own. */
+  supervisors: Supervisors;
   /** Flushes what is pending. */
   close(): Promise<void>;
 }
@@ -189,6 +192,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     flush: () => fileAudit.flush(),
   };
 
+  const supervisors = createSupervisors({ home, configFile, clock, log });
   const background = new Set<Promise<void>>();
   let clientTools: { from: unknown; tools: ToolDef[] } = { from: undefined, tools: [] };
   const loadClientTools = async (): Promise<void> => {
@@ -279,6 +283,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
           env,
           clock,
           hooks: promptHooks,
+          secret,
           tools: () => {
             const caller = { ...call.caller, depth: call.caller.depth + 1 };
             return dispatcher.list(caller).map(functionOf);
@@ -290,7 +295,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         for (const listener of jobListeners) listener();
       },
       whereInConfig: (key) => locateInConfig(paths.user, key),
-      supervise: (run) => supervise({ ...run, home, configFile, log }),
+      supervise: (run) => supervisors.start(run),
     };
   };
 
@@ -313,6 +318,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     clock,
     log,
   });
+  const secret = async (name: string): Promise<string> => {
+    const { createSecrets } = await import("./stores/secrets.ts");
+    return createSecrets({ home, env, keychain: settings().dynamicTools.keychain, clock }).get(name);
+  };
   let openInbox: Promise<Inbox> | undefined;
   const inbox = (): Promise<Inbox> =>
     (openInbox ??= import("./stores/inbox.ts").then(({ createFileInbox }) =>
@@ -372,6 +381,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       maxExecutions({ limitsOf }),
       approvalGate(loadApproval), // a person's time isn't the tool's
       cache({ clock, limitsOf }), // after approval: an answer from memory needs leave too
+      checkpoint({ home, bounds: () => settings().checkpoints, log }), // outside retry: what was before the first attempt counts
       retry({ clock, random: options.random ?? Math.random, limitsOf }),
       circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts
       timeout({
@@ -400,6 +410,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
     approvals,
     promptHooks,
+    secret,
     on: (type, listener) => events.on(type, listener),
     onToolsChanged(listener) {
       listeners.add(listener);
@@ -413,8 +424,9 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       jobListeners.add(listener);
       return () => jobListeners.delete(listener);
     },
-    supervise: (run) => supervise({ ...run, home, configFile, log }),
+    supervisors,
     async close() {
+      supervisors.stop();
       poll?.cancel();
       listeners.clear();
       recoveryTimer.cancel();

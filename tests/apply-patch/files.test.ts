@@ -122,7 +122,7 @@ test("the checkpoint holds what was there before, byte for byte", async () => {
   const before = await Promise.all(
     (record?.entries ?? []).map(async ({ path, before: old }) => [
       path.slice(own.root.length + 1),
-      old && (await readBlob(own.home, old.sha256)).toString("latin1"),
+      old && (await readBlob(own.home, old)).toString("latin1"),
     ]),
   );
   expect(Object.fromEntries(before)).toEqual({ "a.txt": "one\r\n", "gone.bin": "\0\u00FF", n: undefined });

@@ -45,9 +45,8 @@ describe("memory_write", () => {
       text: "2",
     });
     const record = await readRecord(place.home, String(structured?.["checkpoint"]));
-    expect((await readBlob(place.home, String(record?.entries[0]?.before?.sha256))).toString()).toBe(
-      "one\ntwo\nthree\n",
-    );
+    const [entry] = record?.entries ?? [];
+    expect((await readBlob(place.home, entry!.before!)).toString()).toBe("one\ntwo\nthree\n");
     await place.call(tool, { action: "forget", file: "memory/a.md", oldText: "2" });
     expect(await read("memory/a.md")).toBe("one\nthree\n");
     await expect(

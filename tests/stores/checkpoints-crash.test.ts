@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CamelError } from "../../src/shared/errors.ts";
-import { blobsDirectory, readBlob } from "../../src/stores/checkpoints/blobs.ts";
+import { packsDirectory, readBlob } from "../../src/stores/checkpoints/blobs.ts";
 import { createDisk, type Disk } from "../../src/stores/checkpoints/disk.ts";
 import { listRecords, readRecord } from "../../src/stores/checkpoints/records.ts";
 import { restoreFiles } from "../../src/stores/checkpoints/restore.ts";
@@ -107,7 +107,7 @@ async function settled(sandbox: Sandbox): Promise<"old" | "new"> {
   const state = isDeepStrictEqual(tree, OLD) ? "old" : "new";
   expect(tree).toEqual(state === "old" ? OLD : NEW);
   for (const { entries } of await listRecords(sandbox.home, () => true, 10))
-    for (const { before } of entries) if (before !== undefined) await readBlob(sandbox.home, before.sha256);
+    for (const { before } of entries) if (before !== undefined) await readBlob(sandbox.home, before);
   return state;
 }
 
@@ -151,7 +151,7 @@ test("a full disk at every single step of a restore: nothing written, nothing le
               : (run as (...all: unknown[]) => Promise<void>)(...args),
         ]),
       ) as unknown as Disk;
-      const blobs = await readdir(blobsDirectory(sandbox.home));
+      const packs = await readdir(packsDirectory(sandbox.home));
       const record = await readRecord(sandbox.home, sandbox.id);
       const result = await restoreFiles(record!, record!.entries, {
         home: sandbox.home,
@@ -166,7 +166,7 @@ test("a full disk at every single step of a restore: nothing written, nothing le
           message: expect.stringContaining("Nothing was written") as string,
         });
         expect(state).toBe("new");
-        expect(await readdir(blobsDirectory(sandbox.home))).toEqual(blobs);
+        expect(await readdir(packsDirectory(sandbox.home))).toEqual(packs);
       } else expect(state).toBe("old");
       if (step < failAt) break;
     } finally {
@@ -188,7 +188,7 @@ test("two processes write and prune at once: no change is lost, and what is kept
     // A chain: each one's old state is the next older one's new state.
     for (const [i, record] of records.entries()) {
       const [entry] = record.entries;
-      await readBlob(sandbox.home, entry?.before?.sha256 ?? "");
+      await readBlob(sandbox.home, entry!.before!);
       const older = records[i + 1]?.entries[0];
       if (older !== undefined) expect(older.after?.sha256).toBe(entry?.before?.sha256);
     }

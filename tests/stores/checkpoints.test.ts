@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/clock.ts";
 import { CamelError } from "../../src/shared/errors.ts";
-import { blobsDirectory, readBlob } from "../../src/stores/checkpoints/blobs.ts";
+import { indexDirectory, packsDirectory, readBlob } from "../../src/stores/checkpoints/blobs.ts";
 import { createDisk } from "../../src/stores/checkpoints/disk.ts";
 import { journalPaths, sha256 } from "../../src/stores/checkpoints/journal.ts";
 import { prune, type CheckpointBounds } from "../../src/stores/checkpoints/prune.ts";
@@ -116,25 +116,56 @@ describe("a checkpoint", () => {
 
   test("keeps equal contents once, within a change and across changes", async () => {
     const sandbox = await box({ "a.txt": "same", "b.txt": "same", "c.txt": "other" });
+    const kept = async (): Promise<number> => {
+      const packs = await readdir(packsDirectory(sandbox.home));
+      const sizes = packs.map(async (name) => (await stat(join(packsDirectory(sandbox.home), name))).size);
+      return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    };
     await change(sandbox, { "a.txt": "1", "b.txt": "2", "c.txt": "3" });
-    expect(await readdir(blobsDirectory(sandbox.home))).toHaveLength(2);
-    await change(sandbox, { "a.txt": "same", "c.txt": "other" });
-    await change(sandbox, { "a.txt": "1", "c.txt": "3" });
-    const blobs = await readdir(blobsDirectory(sandbox.home));
-    expect(blobs.sort()).toEqual(["same", "other", "1", "3"].map((text) => sha256(Buffer.from(text))).sort());
+    expect(await kept()).toBe("sameother".length);
+    const back = await change(sandbox, { "a.txt": "same", "c.txt": "other" });
+    expect(await kept()).toBe("sameother13".length);
+    const again = await change(sandbox, { "a.txt": "1", "c.txt": "3" });
+    expect(await kept()).toBe("sameother13".length);
+    await restore(sandbox, again);
+    await restore(sandbox, back);
+    expect(await kept()).toBe("sameother13".length);
+    expect(await readTree(sandbox.root)).toEqual({ "a.txt": "1", "b.txt": "2", "c.txt": "3" });
   });
 
-  test("a damaged content is told, and written anew when the same bytes come again", async () => {
+  test("a damaged content is told, and kept anew when the same bytes come again", async () => {
     const sandbox = await box({ "a.txt": "old" });
     const id = await change(sandbox, { "a.txt": "new" });
-    const blob = join(blobsDirectory(sandbox.home), sha256(Buffer.from("old")));
-    await writeFile(blob, "bad");
+    const pack = join(packsDirectory(sandbox.home), id);
+    await writeFile(pack, "bad");
     expect(await codeOf(restore(sandbox, id))).toBe("io_error");
     expect(await readTree(sandbox.root)).toEqual({ "a.txt": "new" });
     await change(sandbox, { "b.txt": "old" });
-    await change(sandbox, { "b.txt": "x" });
-    await restore(sandbox, id);
-    expect(await readTree(sandbox.root)).toEqual({ "a.txt": "old", "b.txt": "x" });
+    const second = await change(sandbox, { "b.txt": "x" });
+    await unlink(pack);
+    expect(await codeOf(restore(sandbox, id))).toBe("io_error");
+    await restore(sandbox, second);
+    expect(await readTree(sandbox.root)).toEqual({ "a.txt": "new", "b.txt": "old" });
+  });
+
+  test("an index that lies is not believed", async () => {
+    const sandbox = await box({ "a.txt": "old", "b.txt": "else" });
+    const first = await change(sandbox, { "a.txt": "new", "b.txt": "more" });
+    const hint = join(indexDirectory(sandbox.home), sha256(Buffer.from("old")));
+    for (const lie of [
+      "",
+      "x",
+      `${first}:2`,
+      `${first}:99`,
+      "../../secret:0",
+      "20260101T000000000-00000000:0",
+    ]) {
+      await writeFile(join(sandbox.root, "a.txt"), "old");
+      await writeFile(hint, lie);
+      const id = await change(sandbox, { "a.txt": "new" });
+      await restore(sandbox, id);
+      expect((await readTree(sandbox.root))["a.txt"]).toBe("old");
+    }
   });
 });
 
@@ -218,13 +249,20 @@ describe("bounds", () => {
     ["nothing", {}, 6],
   ])("by %s: the newest stay, with all they need and nothing else", async (_name, bounds, expected) => {
     const { sandbox, ids } = await history(6);
-    await writeFile(join(blobsDirectory(sandbox.home), `${"0".repeat(64)}.ab.tmp`), "half");
+    await writeFile(
+      join(packsDirectory(sandbox.home), "20250101T000000000-00000000"),
+      "left by a dead process",
+    );
     await prune(sandbox.home, { maxAgeDays: 100, maxBytes: 1_000_000, maxCount: 100, ...bounds }, now);
     expect(await keptIds(sandbox.home)).toEqual(ids.slice(0, expected));
     const records = await listRecords(sandbox.home, () => true, 100);
-    const needed = new Set(records.flatMap(({ entries }) => entries.map(({ before }) => before?.sha256)));
-    expect(new Set(await readdir(blobsDirectory(sandbox.home)))).toEqual(needed);
-    for (const hash of needed) await readBlob(sandbox.home, hash ?? "");
+    const needed = records.flatMap(({ entries }) => entries.flatMap(({ before }) => before ?? []));
+    expect(new Set(await readdir(packsDirectory(sandbox.home)))).toEqual(
+      new Set(needed.map(({ pack }) => pack)),
+    );
+    const hints = await readdir(indexDirectory(sandbox.home));
+    expect(needed.map((one) => one.sha256)).toEqual(expect.arrayContaining(hints));
+    for (const one of needed) await readBlob(sandbox.home, one);
   });
 
   test("are kept by the writing itself, after the answer", async () => {
@@ -249,10 +287,10 @@ describe("bounds", () => {
     await rename(paths.kept, paths.open);
     const tight = { maxAgeDays: 100, maxBytes: 0, maxCount: 1 };
     await prune(sandbox.home, tight, now);
-    expect(await readBlob(sandbox.home, sha256(Buffer.from("0".repeat(100))))).toHaveLength(100);
+    expect(await readdir(packsDirectory(sandbox.home))).toContain(oldest);
     await writeFile(paths.open, "{");
     await expect(prune(sandbox.home, tight, now)).rejects.toThrow();
-    expect(await readBlob(sandbox.home, sha256(Buffer.from("0".repeat(100))))).toHaveLength(100);
+    expect(await readdir(packsDirectory(sandbox.home))).toContain(oldest);
   });
 });
 

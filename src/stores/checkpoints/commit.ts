@@ -2,16 +2,17 @@
  * The only writer of users' files that replaces or deletes. The caller holds the lock and has recovered older
  * journals; see write-files.ts.
  *
- *   journal (fsync) -> old contents to the blobs -> folders, new contents and backups beside their targets
+ *   journal (fsync) -> old contents to a pack -> folders, new contents and backups beside their targets
  *   -> compare the old bytes again -> rename each into place -> fsync folders -> journal renamed: done.
  *
  * Until that last rename, any error or death is undone from the journal, in reverse.
  */
 import { lstat, mkdir, readFile, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { replaceFile } from "../../shared/durable.ts";
 import { CamelError, toCamelError } from "../../shared/errors.ts";
 import { eachLimited, type Disk } from "./disk.ts";
-import { keepBlobs, type Blob } from "./blobs.ts";
+import { packsDirectory, placeBlobs, type Blob, type Placed } from "./blobs.ts";
 import {
   isMissing,
   journalPaths,
@@ -47,11 +48,15 @@ export interface CommitOptions {
   progress?: (done: number, total: number) => void;
 }
 
-export async function commitFiles(files: readonly PlannedFile[], options: CommitOptions): Promise<void> {
+/** Returns where the old contents are kept. */
+export async function commitFiles(
+  files: readonly PlannedFile[],
+  options: CommitOptions,
+): Promise<Placed["places"]> {
   const { disk, home, id } = options;
   const paths = journalPaths(home, id);
-  const { journal, blobs } = await prepare(files, options);
-  const newBlobs: string[] = [];
+  const packs = packsDirectory(home);
+  const { journal, pack, places } = await prepare(files, options);
   await mkdir(paths.openDirectory, { recursive: true, mode: 0o700 });
   const draft = join(paths.openDirectory, `${id}.tmp`);
   try {
@@ -63,13 +68,14 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
   }
   try {
     await disk.syncDirectory(paths.openDirectory);
-    await keepBlobs(home, blobs, disk, newBlobs);
+    await mkdir(packs, { recursive: true, mode: 0o700 });
+    if (pack.length > 0) await disk.writeNew(join(packs, id), pack, 0o600);
     for (const directory of journal.directories) await disk.mkdir(directory);
     await stage(files, journal, options);
     // The names of backups and new files must be on disk before the first old name goes.
     const parents = new Set(journal.entries.map((entry) => dirname(entry.path)));
     for (const directory of journal.directories) parents.add(dirname(directory));
-    await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
+    await eachLimited([...parents, packs], (parent) => disk.syncDirectory(parent));
     const stamps = await compare(files, journal);
     if (options.signal?.aborted === true) throw new CamelError("cancelled", "The call was cancelled.");
     await swap(files, journal, stamps, options);
@@ -77,8 +83,8 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
     await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
     await disk.rename(paths.open, paths.done);
   } catch (error) {
-    // No checkpoint will need them, and the disk may be full.
-    for (const path of newBlobs) await unlink(path).catch(() => {});
+    // No checkpoint will need it, and the disk may be full.
+    await unlink(join(packs, id)).catch(() => {});
     const kept = await undo(journal, paths, disk).catch((failed: unknown) => {
       throw new CamelError(
         "io_error",
@@ -96,17 +102,43 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
     .syncDirectory(paths.openDirectory)
     .then(() => tidy(journal, paths, disk))
     .catch(() => {});
+  return places;
+}
+
+/** Keeps the old contents of files that somebody else is about to write. */
+export async function keepFiles(
+  files: readonly PlannedFile[],
+  options: CommitOptions,
+): Promise<Placed["places"]> {
+  const { disk, home, id } = options;
+  const packs = packsDirectory(home);
+  try {
+    const { journal, pack, places } = await prepare(files, options);
+    await mkdir(packs, { recursive: true, mode: 0o700 });
+    if (pack.length > 0) await disk.writeNew(join(packs, id), pack, 0o600);
+    await disk.syncDirectory(packs);
+    await replaceFile(journalPaths(home, id).kept, JSON.stringify(journal));
+    return places;
+  } catch (error) {
+    await unlink(join(packs, id)).catch(() => {});
+    throw notWritten(error);
+  }
 }
 
 async function prepare(
   files: readonly PlannedFile[],
-  { root, id, createdAt, by }: CommitOptions,
-): Promise<{ journal: Journal; blobs: Blob[] }> {
-  const blobs: Blob[] = [];
+  { home, root, id, createdAt, by }: CommitOptions,
+): Promise<Placed & { journal: Journal }> {
+  const old = files.map(({ before }) => (before === undefined ? undefined : stored(before)));
+  const blobs = files.flatMap(({ before }, i): Blob[] => {
+    const hash = old[i]?.sha256;
+    return before === undefined || hash === undefined ? [] : [{ sha256: hash, bytes: before.bytes }];
+  });
+  const { places, pack } = await placeBlobs(home, id, blobs);
   const entries: JournalEntry[] = [];
   const directories = new Set<string>();
   const seen = new Set<string>();
-  for (const [i, { path, before, after }] of files.entries()) {
+  for (const [i, { path, after }] of files.entries()) {
     const folder = dirname(path);
     if (!seen.has(folder)) {
       seen.add(folder);
@@ -114,18 +146,18 @@ async function prepare(
     }
     const beside = (suffix: string): string => join(folder, `.camel-${id}-${i}.${suffix}`);
     const entry: JournalEntry = { path, backup: beside("old"), staged: beside("new") };
-    if (before !== undefined) {
-      entry.before = stored(before);
-      blobs.push({ sha256: entry.before.sha256, bytes: before.bytes });
-    }
+    const before = old[i];
+    const place = places.get(before?.sha256 ?? "");
+    if (before !== undefined && place !== undefined) entry.before = { ...before, ...place };
     if (after !== undefined) entry.after = stored(after);
     entries.push(entry);
   }
   const ordered = [...directories].sort((a, b) => a.length - b.length);
-  return { journal: { version: 2, id, createdAt, ...by, root, entries, directories: ordered }, blobs };
+  const journal: Journal = { version: 2, id, createdAt, ...by, root, entries, directories: ordered };
+  return { journal, places, pack };
 }
 
-function stored({ bytes, mode }: FileContent): Stored {
+export function stored({ bytes, mode }: FileContent): Stored {
   return { sha256: sha256(bytes), size: bytes.length, ...(mode === undefined ? {} : { mode }) };
 }
 

@@ -4,11 +4,11 @@
  *   open/<id>.json   written and fsynced before the first change: undo it if found
  *   open/<id>.done   the same file renamed, the moment the change counts as made: tidy up if found
  *   kept/<id>.json   the same file again, once no temporary file is left: the checkpoint
- *   blobs/<sha256>   old contents, each once, whichever checkpoints need it (see blobs.ts)
+ *   packs/<id>       old contents that this commit added; index/<sha256> finds them again (see blobs.ts)
  *
  * A record is written once and never changed. `id` begins with the time in UTC, so names sort by age. How many are
- * kept: see prune.ts. To restore one: for each entry, where `before` is set write that blob with `mode` to `path`,
- * else remove `path`. `after.sha256` tells whether the file is still as the commit left it.
+ * kept: see prune.ts. To restore one: for each entry, where `before` is set write that content with `mode` to
+ * `path`, else remove `path`. `after.sha256` tells whether the file is still as the commit left it.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -27,9 +27,15 @@ export interface Stored {
   mode?: number | undefined;
 }
 
+/** Where a kept content lies. */
+export interface Place {
+  pack: string;
+  at: number;
+}
+
 export interface JournalEntry {
   path: string;
-  before?: Stored;
+  before?: Stored & Place;
   after?: Stored;
   /** Second name of the old file, beside it, until the commit is done. */
   backup: string;

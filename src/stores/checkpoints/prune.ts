@@ -4,7 +4,7 @@
  */
 import { readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { blobsDirectory } from "./blobs.ts";
+import { indexDirectory, packSize, packsDirectory } from "./blobs.ts";
 import { isMissing, journalPaths, timeInId, type Journal } from "./journal.ts";
 import { keptIds, readRecord } from "./records.ts";
 
@@ -36,8 +36,8 @@ export async function isPruningDue(
 }
 
 /**
- * The caller holds the lock. Records go before the contents they need: dying in between leaves contents that nobody
- * needs, and the next time removes those. The newest checkpoint stays, whatever its size and age.
+ * The caller holds the lock. Records go before the packs they need: dying in between leaves packs that nobody needs,
+ * and the next time removes those. A pack stays as long as any record needs a part of it. The newest checkpoint stays, whatever its size and age.
  */
 export async function prune(home: string, bounds: CheckpointBounds, now: number): Promise<void> {
   const ids = await keptIds(home);
@@ -45,32 +45,50 @@ export async function prune(home: string, bounds: CheckpointBounds, now: number)
   const maxCount =
     ids.length > bounds.maxCount ? bounds.maxCount - Math.floor(bounds.maxCount / 10) : bounds.maxCount;
   const oldest = oldestId(bounds, now);
-  const needed = await neededByOpen(home);
+  const packs = await neededByOpen(home);
+  const hashes = new Set<string>();
+  const keep = (needs: Needs): void => {
+    for (const pack of needs.packs) packs.add(pack);
+    for (const hash of needs.hashes) hashes.add(hash);
+  };
   let bytes = 0;
   let cut = 0;
   for (const id of ids) {
-    const added = await contentsOf(home, id);
-    for (const [hash, size] of added) if (!needed.has(hash)) bytes += size;
+    const needs = await needsOf(home, id);
+    for (const pack of needs.packs) if (!packs.has(pack)) bytes += await packSize(home, pack);
     if (cut > 0 && (cut >= maxCount || bytes > bounds.maxBytes || id < oldest)) break;
-    for (const hash of added.keys()) needed.add(hash);
+    keep(needs);
     cut++;
   }
   const stay = Math.max(cut, ids.length - MOST_REMOVED);
-  for (const id of ids.slice(cut, stay))
-    for (const hash of (await contentsOf(home, id)).keys()) needed.add(hash);
+  for (const id of ids.slice(cut, stay)) keep(await needsOf(home, id));
   for (const id of ids.slice(stay)) await unlink(journalPaths(home, id).kept);
-  const names: string[] = await readdir(blobsDirectory(home)).catch(() => []);
-  const unneeded = names.filter((name) => !needed.has(name));
-  for (const name of unneeded.slice(0, MOST_REMOVED)) await unlink(join(blobsDirectory(home), name));
-  if (stay === cut && unneeded.length <= MOST_REMOVED) uncounted.set(home, 0);
+  const rest =
+    (await removeOthers(packsDirectory(home), packs)) + (await removeOthers(indexDirectory(home), hashes));
+  if (stay === cut && rest === 0) uncounted.set(home, 0);
 }
 
-/** Each content once, with its size. */
-async function contentsOf(home: string, id: string): Promise<Map<string, number>> {
-  const contents = new Map<string, number>();
-  for (const { before } of (await readRecord(home, id))?.entries ?? [])
-    if (before !== undefined) contents.set(before.sha256, before.size);
-  return contents;
+interface Needs {
+  packs: Set<string>;
+  hashes: Set<string>;
+}
+
+async function needsOf(home: string, id: string): Promise<Needs> {
+  const needs: Needs = { packs: new Set(), hashes: new Set() };
+  for (const { before } of (await readRecord(home, id))?.entries ?? []) {
+    if (before === undefined) continue;
+    needs.packs.add(before.pack);
+    needs.hashes.add(before.sha256);
+  }
+  return needs;
+}
+
+/** Removes what isn't in `needed`; returns how much is left for the next time. */
+async function removeOthers(folder: string, needed: ReadonlySet<string>): Promise<number> {
+  const names: string[] = await readdir(folder).catch(() => []);
+  const others = names.filter((name) => !needed.has(name));
+  for (const name of others.slice(0, MOST_REMOVED)) await unlink(join(folder, name));
+  return Math.max(0, others.length - MOST_REMOVED);
 }
 
 /** A change that couldn't be finished or undone yet keeps what it needs. One that can't be read stops everything. */
@@ -84,7 +102,7 @@ async function neededByOpen(home: string): Promise<Set<string>> {
       throw error;
     });
     if (text === undefined || name.endsWith(".tmp")) continue;
-    for (const { before } of (JSON.parse(text) as Journal).entries) needed.add(before?.sha256 ?? "");
+    for (const { before } of (JSON.parse(text) as Journal).entries) needed.add(before?.pack ?? "");
   }
   return needed;
 }

@@ -18,7 +18,13 @@ const recordSchema = z.object({
   callId: z.string(),
   root: z.string(),
   entries: z.array(
-    z.object({ path: z.string(), before: storedSchema.optional(), after: storedSchema.optional() }),
+    z.object({
+      path: z.string(),
+      before: storedSchema
+        .extend({ pack: z.string().refine(isCheckpointId), at: z.number().int().min(0) })
+        .optional(),
+      after: storedSchema.optional(),
+    }),
   ),
   directories: z.array(z.string()),
 });

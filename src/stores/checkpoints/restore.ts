@@ -94,7 +94,7 @@ export async function planRestore(
         after:
           isSame || before === undefined
             ? undefined
-            : { bytes: await readBlob(home, before.sha256), mode: before.mode },
+            : { bytes: await readBlob(home, before), mode: before.mode },
       },
     });
   }

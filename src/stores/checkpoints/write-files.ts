@@ -3,7 +3,8 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock, type Clock } from "../../shared/clock.ts";
 import { acquireLock, withLock } from "../../shared/lock.ts";
-import { commitFiles, type PlannedFile } from "./commit.ts";
+import { indexBlobs, type Placed } from "./blobs.ts";
+import { commitFiles, keepFiles, type PlannedFile } from "./commit.ts";
 import { createDisk, type Disk } from "./disk.ts";
 import { newCheckpointId, type Origin } from "./journal.ts";
 import { isPruningDue, prune, type CheckpointBounds } from "./prune.ts";
@@ -34,6 +35,8 @@ export interface FileWriter {
     files: readonly PlannedFile[],
     progress?: (done: number, total: number) => void,
   ) => Promise<string>;
+  /** Writes no file: keeps the old state of files that a tool is about to write by itself. See snapshot.ts. */
+  keep: (files: readonly PlannedFile[]) => Promise<string>;
 }
 
 const LOCK_WAIT_MS = 20_000;
@@ -51,48 +54,63 @@ export async function writeFiles<T>(
     purpose: "writing files",
     ...(signal === undefined ? {} : { signal }),
   });
-  let addedBytes: number | undefined;
+  const done: Done[] = [];
   try {
     const root = await realpath(options.root);
     const recovered = await recover(home, disk, root);
+    const checkpointed = async (
+      write: typeof commitFiles,
+      files: readonly PlannedFile[],
+      progress?: (done: number, total: number) => void,
+    ): Promise<string> => {
+      const createdAt = new Date(clock.now()).toISOString();
+      const id = newCheckpointId(createdAt);
+      const places = await write(files, {
+        home,
+        root,
+        id,
+        createdAt,
+        by: options.by,
+        disk,
+        ...(signal === undefined ? {} : { signal }),
+        ...(progress === undefined ? {} : { progress }),
+      });
+      const bytes = files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), 0);
+      done.push({ id, places, bytes });
+      return id;
+    };
     return await work({
       root,
       recovered,
-      async commit(files, progress) {
-        const createdAt = new Date(clock.now()).toISOString();
-        const id = newCheckpointId(createdAt);
-        await commitFiles(files, {
-          home,
-          root,
-          id,
-          createdAt,
-          by: options.by,
-          disk,
-          ...(signal === undefined ? {} : { signal }),
-          ...(progress === undefined ? {} : { progress }),
-        });
-        addedBytes = files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), addedBytes ?? 0);
-        return id;
-      },
+      commit: (files, progress) => checkpointed(commitFiles, files, progress),
+      keep: (files) => checkpointed(keepFiles, files),
     });
   } finally {
     await lock.release();
-    if (addedBytes !== undefined && options.bounds !== undefined) {
-      const pruning = pruneIfDue(home, addedBytes, options.bounds, clock);
-      if (options.later === undefined) await pruning;
-      else options.later(pruning);
+    if (done.length > 0) {
+      const housekeeping = keepHouse(home, done, options.bounds, clock);
+      if (options.later === undefined) await housekeeping;
+      else options.later(housekeeping);
     }
   }
 }
 
-async function pruneIfDue(
+interface Done {
+  id: string;
+  places: Placed["places"];
+  bytes: number;
+}
+
+async function keepHouse(
   home: string,
-  addedBytes: number,
-  bounds: CheckpointBounds,
+  done: readonly Done[],
+  bounds: CheckpointBounds | undefined,
   clock: Clock,
 ): Promise<void> {
   try {
-    if (!(await isPruningDue(home, addedBytes, bounds, clock.now()))) return;
+    for (const { id, places } of done) await indexBlobs(home, id, places);
+    const added = done.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (bounds === undefined || !(await isPruningDue(home, added, bounds, clock.now()))) return;
     await withLock(
       lockFile(home),
       { clock, timeoutMs: PRUNE_WAIT_MS, purpose: "removing old checkpoints" },

@@ -48,6 +48,7 @@ whose place is not unique is refused: give about 3 context lines. Add never repl
   effect: "write",
   idempotent: false,
   destructive: true,
+  keepsCheckpoints: true,
   effectOf: (input) => (input.dry_run === true ? "read" : "write"),
   async touches(input, context) {
     const { parsePatch } = await import("./parse.ts");

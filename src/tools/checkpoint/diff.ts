@@ -67,7 +67,7 @@ export async function diffSince(
       answer.isCut = true;
       continue;
     }
-    const then = before === undefined ? Buffer.alloc(0) : await readBlob(home, before.sha256);
+    const then = before === undefined ? Buffer.alloc(0) : await readBlob(home, before);
     const text = fileDiff(shown, status, then, now?.bytes ?? Buffer.alloc(0), milliseconds);
     if (text === undefined) answer.notes.push(`${shown}: binary, or too different to compare`);
     else {

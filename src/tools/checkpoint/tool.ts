@@ -73,6 +73,7 @@ export const checkpoint = defineTool({
   effect: "write",
   idempotent: false,
   destructive: true,
+  keepsCheckpoints: true,
   effectOf: (input) => (writes(input) ? "write" : "read"),
   async touches(input, context) {
     if (input.action === "list") return {};

@@ -58,7 +58,7 @@ async function recoverOne(active: ActiveClaim, context: RecoverContext, alive: A
     return forgetIntent(active, context, alive);
   const { claim } = record;
   const done = async (): Promise<true> => {
-    await runs.settle(active);
+    runs.settle(active);
     context.tried.delete(active.file);
     return true;
   };
@@ -153,7 +153,7 @@ async function forgetIntent(active: ActiveClaim, { book }: RecoverContext, alive
     if (book.clock.now() - found.mtimeMs < SLOW_START_MS) return false;
   }
   if (owner !== undefined && (await alive(owner))) return false;
-  await book.store.runs.settle(active);
+  book.store.runs.settle(active);
   return true;
 }
 

@@ -47,6 +47,7 @@ export const memoryWrite = defineTool({
   schema,
   output,
   effect: "write",
+  keepsCheckpoints: true,
   async touches(input, context) {
     const file = input.file ?? todaysFile(context.clock.now());
     return { paths: [{ path: join(await context.memoryRoot(), file), access: "write" }] };
