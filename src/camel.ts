@@ -302,7 +302,12 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   const accessOptions: AccessOptions = {
     config: policyInForce,
-    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
+    forbidden: [
+      ...FORBIDDEN_PATHS,
+      ...stateFolders(home),
+      // Wherever --config put it: who may write it decides about everything.
+      ...[paths.user, `${home}.key`].map((path) => path.replaceAll("\\", "/")),
+    ],
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
