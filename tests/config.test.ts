@@ -114,9 +114,9 @@ test("a scope in the workspace's file can't answer what a tool asks either", asy
 });
 
 test("a config file inside the workspace is out of every tool's reach", async () => {
-  const box = await sandbox({ "workspace/camel.yaml": "autonomy: { level: full }\n" });
-  const camel = await startCamel(box, { configFile: join(box.workspace, "camel.yaml") });
-  const patch = "*** Begin Patch\n*** Delete File: camel.yaml\n*** End Patch";
+  const box = await sandbox({ "workspace/a [b] (c)/camel.yaml": "autonomy: { level: full }\n" });
+  const camel = await startCamel(box, { configFile: join(box.workspace, "a [b] (c)", "camel.yaml") });
+  const patch = "*** Begin Patch\n*** Delete File: a [b] (c)/camel.yaml\n*** End Patch";
   expect((await call(camel, "apply_patch", { patch })).code).toBe("denied_by_policy");
 });
 
