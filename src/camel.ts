@@ -35,7 +35,7 @@ import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
-import { matchesName } from "./shared/glob.ts";
+import { literalPath, matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
 import { expandHome } from "./shared/paths.ts";
@@ -302,7 +302,12 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   const accessOptions: AccessOptions = {
     config: policyInForce,
-    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
+    forbidden: [
+      ...FORBIDDEN_PATHS,
+      ...stateFolders(home),
+      // Wherever --config put it: who may write it decides about everything.
+      ...[paths.user, `${home}.key`].map(literalPath),
+    ],
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
@@ -456,7 +461,7 @@ function stateFolders(home: string): string[] {
     "passphrase.salt",
     "tokens.json",
     "config.yaml",
-  ].map((name) => join(home, name).replaceAll("\\", "/"));
+  ].map((name) => literalPath(join(home, name)));
 }
 
 /** A nested call has its own time, and so the configured limit. */

@@ -1,4 +1,4 @@
-import { access, readdir } from "node:fs/promises";
+import { access, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -209,6 +209,34 @@ describe("shell tools, run for real beside a canary", () => {
     expect((await call(camel, "asks_stdin", {})).text).toBe("");
   });
 
+  test.skipIf(process.platform === "win32")(
+    "what a program started ends with it, in time or not",
+    async () => {
+      const camel = await startCamel(await sandbox(open), { env: { PATH: process.env["PATH"] } });
+      const make = (name: string, command_template: string) =>
+        call(camel, "tool_create", {
+          action: "create",
+          definition: {
+            name,
+            description: "x",
+            strategy: { type: "shell", command_template },
+            sandbox: "off",
+            timeout_seconds: 0.3,
+          },
+        });
+      await make("leaves_behind", "sh -c 'sleep 300 & echo $!'");
+      await make("hangs_with_child", "sh -c 'sleep 300 & echo $!; wait'");
+      const pids = [
+        Number((await call(camel, "leaves_behind", {})).text),
+        Number(/stdout:\n(\d+)/.exec((await call(camel, "hangs_with_child", {})).text)?.[1]),
+      ];
+      for (const pid of pids) {
+        expect(pid).toBeGreaterThan(1);
+        await untilGone(pid);
+      }
+    },
+  );
+
   test("the environment is an allow-list, and names that load code are refused", async () => {
     const box = await sandbox(open);
     const camel = await startCamel(box, {
@@ -240,3 +268,18 @@ describe("shell tools, run for real beside a canary", () => {
     expect((await make("bad_env", { command_template: "env", env: { OK: "{{input}}" } })).isError).toBe(true);
   });
 });
+
+/** Resolves when no such process runs; the test's own time limit is the other way out. */
+async function untilGone(pid: number): Promise<void> {
+  const runs = async (): Promise<boolean> => {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+    // Dead but not yet collected by whoever adopted it.
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+    return !/\) Z /.test(stat);
+  };
+  while (await runs()) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -2,6 +2,9 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Camel } from "../../src/camel.ts";
+import { systemClock } from "../../src/shared/clock.ts";
+import { createSealedFolder } from "../../src/stores/sealed-folder.ts";
+import type { StoredTool } from "../../src/tools/dynamic/stored.ts";
 import type { Ask, Question } from "../../src/pipeline/call.ts";
 import { call, callOf, sandbox, startCamel } from "../harness.ts";
 
@@ -515,6 +518,43 @@ describe("definitions", () => {
       "update",
     );
     expect(loop.text).toContain("leads back");
+  });
+
+  test("tools that call tools end somewhere", async () => {
+    const camel = await startCamel(await sandbox(), { env });
+    await make(camel, shellTool("level_0", "echo {{input}}"));
+    for (let level = 1; level <= 8; level += 1)
+      await make(camel, {
+        name: `level_${level}`,
+        description: "x",
+        strategy: { type: "composite", steps: [{ tool_name: `level_${level - 1}` }] },
+      });
+    expect((await call(camel, "level_5", { input: "deep" })).text).toBe("deep\n");
+    expect((await call(camel, "level_8", { input: "deep" })).text).toContain("levels deep");
+  });
+
+  test("source that isn't the approved one isn't run, even if it was sealed with the right key", async () => {
+    const box = await sandbox();
+    const camel = await startCamel(box, { env });
+    await make(camel, {
+      name: "hashed_one",
+      description: "x",
+      strategy: { type: "js", source: "return 1;" },
+    });
+    const store = createSealedFolder<StoredTool>({
+      home: box.home,
+      env: {},
+      keychain: false,
+      clock: systemClock,
+      folder: "tools",
+      kind: "tool",
+    });
+    await store.change(
+      "hashed_one",
+      (tool) => JSON.parse(JSON.stringify(tool).replace("return 1;", "return 2;")) as StoredTool,
+    );
+    const again = await startCamel(box, { env });
+    expect(await call(again, "hashed_one", { input: "x" })).toMatchObject({ isError: true, code: "damaged" });
   });
 
   test("scopes: a session's and a project's tools stay there", async () => {

@@ -126,6 +126,8 @@ export const toolCreate = defineTool({
   output,
   inputSchema,
   effect: "extend",
+  // What it runs has its own time limit, and a person may have to be asked inside it.
+  limits: { timeoutSeconds: 600 },
   effectOf: (input) => (changes(input) ? "extend" : "read"),
   async touches(input, context): Promise<Touches> {
     if (!definesTool(input)) return {};
