@@ -350,7 +350,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     config,
     contextFor,
     tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
-    ready: () => dynamicTools.refresh(),
+    ready: refresh,
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library

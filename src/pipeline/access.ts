@@ -99,7 +99,7 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
     },
   }));
   const workspace = await question.workspace("read").catch(() => undefined);
-  const spellings = await spellingsOf(question.path, workspace);
+  const spellings = spellingsOf(question.path, workspace);
   const { matchesPath, ruleMatches } = await import("./rules.ts");
   return question.tools.every((tool) => {
     const facts: Facts = {
@@ -122,8 +122,8 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
 }
 
 /** Every name the file goes by, so that neither a link nor a spelling gets round a pattern. */
-async function spellingsOf(path: string, workspace: string | undefined): Promise<string[]> {
-  const real = await realpathOfDeepestAncestor(path);
+function spellingsOf(path: string, workspace: string | undefined): string[] {
+  const real = realpathOfDeepestAncestor(path);
   const spellings = new Set([path, real]);
   for (const one of [path, real]) {
     if (workspace !== undefined && isInside(workspace, one))
@@ -136,9 +136,7 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
   const touched = call.touches.paths ?? [];
   const workspace =
     touched.length === 0 ? undefined : await call.context.workspace("read").catch(() => undefined);
-  const paths = await Promise.all(
-    touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
-  );
+  const paths = touched.map(({ path, access }) => ({ spellings: spellingsOf(path, workspace), access }));
   const approval =
     call.touches.approval ??
     (call.approved === true

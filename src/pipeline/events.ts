@@ -13,6 +13,8 @@ export type CamelListener<T extends CamelEventType> = (event: Extract<CamelEvent
 
 export interface Events {
   emit(event: CamelEvent): void;
+  /** Whether anybody listens: preparing an event costs more than telling of it. */
+  has(type: CamelEventType): boolean;
   /** Returns how to stop listening. */
   on<T extends CamelEventType>(type: T, listener: CamelListener<T>): () => void;
 }
@@ -30,6 +32,7 @@ export function createEvents(onListenerError: (error: unknown) => void): Events 
         }
       }
     },
+    has: (type) => (listeners.get(type)?.size ?? 0) > 0,
     on(type, listener) {
       const own = listeners.get(type) ?? new Set();
       listeners.set(type, own);
@@ -43,7 +46,8 @@ const PREVIEW = 150;
 
 export function emitEvents(events: Events): Middleware<Call> {
   return async function emitEvents(call, next) {
-    events.emit({ type: "tool_call", id: call.id, name: call.name, args: redact(call.args) });
+    if (events.has("tool_call"))
+      events.emit({ type: "tool_call", id: call.id, name: call.name, args: redact(call.args) });
     const result = await next();
     events.emit({
       type: "tool_result",

@@ -4,25 +4,25 @@ import type { Middleware, ResolvedCall } from "./call.ts";
 
 /** Ends a call after its time, or when the caller has gone; the tool's signal is aborted either way. */
 export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): number }): Middleware {
-  return async function timeout(call, next) {
+  return function timeout(call, next) {
     const seconds = options.seconds(call);
-    // Made when the tool asks for it: a quick tool never does, and making one takes longer than all else here.
-    let controller: AbortController | undefined;
-    let failure: CamelError | undefined;
     const cancelled = (): CamelError =>
       new CamelError("cancelled", `${call.name} was cancelled by the caller.`);
     if (call.signal.aborted) throw cancelled();
-    call.context = {
-      ...call.context,
-      get signal() {
+    // Made when the tool asks for it: a quick tool never does, and making one takes longer than all else here.
+    let controller: AbortController | undefined;
+    let failure: CamelError | undefined;
+    Object.defineProperty(call.context, "signal", {
+      configurable: true,
+      get() {
         controller ??= new AbortController();
         if (failure !== undefined) controller.abort(failure);
         return controller.signal;
       },
-    };
-    let stop = (): void => {};
-    const ended = new Promise<never>((_, reject) => {
+    });
+    return new Promise((resolve, reject) => {
       const end = (error: CamelError): void => {
+        stop();
         failure = error;
         controller?.abort(error);
         reject(error);
@@ -36,15 +36,20 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
       }, seconds * 1000);
       const onAbort = (): void => end(cancelled());
       call.signal.addEventListener("abort", onAbort, { once: true });
-      stop = () => {
+      const stop = (): void => {
         timer.cancel();
         call.signal.removeEventListener("abort", onAbort);
       };
+      next().then(
+        (result) => {
+          stop();
+          resolve(result);
+        },
+        (error: unknown) => {
+          stop();
+          reject(error as Error);
+        },
+      );
     });
-    try {
-      return await Promise.race([next(), ended]);
-    } finally {
-      stop();
-    }
   };
 }

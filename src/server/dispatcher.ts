@@ -21,8 +21,8 @@ export interface Dispatcher {
 export interface DispatcherOptions {
   /** The tools that exist for a caller, before policy. */
   tools: (caller: Caller) => readonly ToolDef[];
-  /** Awaited before a tool is looked up: what other processes made meanwhile is loaded here. */
-  ready?: () => Promise<void>;
+  /** Awaited before anything else: what others changed meanwhile, config and tools, is loaded here. */
+  ready: () => Promise<void>;
   config: () => LoadedConfig;
   /** Around every call, resolvable or not. Outermost first. */
   outer: readonly Middleware<Call>[];
@@ -59,7 +59,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 
   const resolve = async (asked: Call): Promise<ResolvedCall> => {
-    await options.ready?.();
     const tool = asked.trial ?? find(asked);
     const { maker } = tool;
     const call =
@@ -80,7 +79,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const inner = compose(options.inner, execute);
   const whole = compose(options.outer, async (call) => inner(await resolve(call)));
-  return { list, resolve, call: whole };
+  return {
+    list,
+    async resolve(call) {
+      await options.ready();
+      return resolve(call);
+    },
+    async call(call) {
+      await options.ready();
+      return whole(call);
+    },
+  };
 }
 
 async function execute(call: ResolvedCall): Promise<ToolResult> {
@@ -90,7 +99,8 @@ async function execute(call: ResolvedCall): Promise<ToolResult> {
   const { verdict } = call;
   const isApproved =
     call.isApproved === true || (verdict?.decision === "allow" && verdict.rule !== NOTHING_REFUSES);
-  const output = await call.tool.execute(call.input, { ...call.context, isApproved });
+  call.context.isApproved = isApproved;
+  const output = await call.tool.execute(call.input, call.context);
   return typeof output === "string" ? { text: output } : output;
 }
 

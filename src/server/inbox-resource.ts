@@ -38,19 +38,18 @@ export function withInbox(
       if (uri !== URI) return others.watch(uri, caller, roots, changed);
       if (!mayRead(caller)) return { error: "Policy refuses cron to this caller.", notFound: true };
       const inbox = await options.inbox();
-      let mark = await inbox.mark(caller.agentId);
+      let mark = inbox.mark(caller.agentId);
       let stopped = false;
       let timer = { cancel: (): void => {} };
-      const look = async (): Promise<void> => {
-        const now = await inbox.mark(caller.agentId);
+      const look = (): void => {
+        const now = inbox.mark(caller.agentId);
         if (now !== mark && !stopped) changed();
         mark = now;
       };
       const arm = (): void => {
         timer = clock.setTimeout(() => {
-          void look().finally(() => {
-            if (!stopped) arm();
-          });
+          look();
+          if (!stopped) arm();
         }, LOOK_MS);
       };
       arm();

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,6 +16,8 @@ export function supervise(options: {
   configFile?: string | undefined;
   log: Logger;
 }): void {
+  // Loaded here: most servers start no run, and every start would pay for the module.
+  const { spawn } = process.getBuiltinModule("node:child_process");
   const child = spawn(
     process.execPath,
     [

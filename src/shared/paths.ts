@@ -1,8 +1,11 @@
-import { constants } from "node:fs";
-import { lstat, open, realpath, type FileHandle } from "node:fs/promises";
+import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { CamelError } from "./errors.ts";
+
+// Synchronous throughout: every call that touches a file asks, the answers are in the system's cache, and trips through
+// the thread pool took most of such a call's time. It also leaves less room between a check and what follows from it.
+const realpath = realpathSync.native;
 
 /** True when `path` is `root` or below it; by components, so `/a/bc` is not inside `/a/b`. Lexical only. */
 export function isInside(root: string, path: string): boolean {
@@ -34,11 +37,7 @@ export interface ContainOptions {
  * the tail. `root` must exist. The check is only as good as the moment it is made: open what it returns with
  * `openInside`, which checks again on the open file.
  */
-export async function containedPath(
-  root: string,
-  requested: string,
-  options: ContainOptions,
-): Promise<string> {
+export function containedPath(root: string, requested: string, options: ContainOptions): string {
   const outside = (): CamelError =>
     new CamelError("path_outside_root", `"${requested}" lies outside ${options.rootName}.`, {
       next: `Use a path relative to ${options.rootName} that doesn't leave it.`,
@@ -46,7 +45,7 @@ export async function containedPath(
     });
   if (isAbsolute(requested) && options.allowAbsolute !== true) throw outside();
 
-  const realRoot = await realpath(root);
+  const realRoot = realpath(root);
   // An absolute path may name the root by its own spelling or by its real one.
   const lexical = resolve(realRoot, requested);
   const spelled =
@@ -55,13 +54,13 @@ export async function containedPath(
       : lexical;
   if (!isInside(realRoot, spelled)) throw outside();
 
-  const real = await realpathOfDeepestAncestor(spelled);
+  const real = realpathOfDeepestAncestor(spelled);
   if (!isInside(realRoot, real)) throw outside();
   return real;
 }
 
 /** Follows every link of the part that exists; a dangling link is an error, since what it names can't be proven inside. */
-export async function realpathOfDeepestAncestor(path: string): Promise<string> {
+export function realpathOfDeepestAncestor(path: string): string {
   if (path.includes("\0")) {
     throw new CamelError("invalid_input", "The path contains a NUL character.", {
       next: "Send the path as plain text.",
@@ -71,18 +70,14 @@ export async function realpathOfDeepestAncestor(path: string): Promise<string> {
   let existing = path;
   for (;;) {
     try {
-      return join(await realpath(existing), ...tail);
+      return join(realpath(existing), ...tail);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       if (code === "ELOOP") {
         throw new CamelError("path_outside_root", `"${path}" is a loop of symbolic links.`, { cause: error });
       }
       if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
-      const isDanglingLink = await lstat(existing).then(
-        (found) => found.isSymbolicLink(),
-        () => false,
-      );
-      if (isDanglingLink) {
+      if (isLink(existing)) {
         throw new CamelError(
           "path_outside_root",
           `"${existing}" is a symbolic link to something that doesn't exist.`,
@@ -99,17 +94,27 @@ export async function realpathOfDeepestAncestor(path: string): Promise<string> {
   }
 }
 
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Opens a file that `containedPath` returned, for reading. The last component may not have become a symlink, and
  * the open file must still be the one that the path inside the root names: a swap between check and open is caught.
+ * The caller closes the descriptor.
  */
-export async function openInside(root: string, realFile: string): Promise<FileHandle> {
+export function openInside(root: string, realFile: string): { fd: number; size: number } {
   // O_NONBLOCK: a FIFO put in the file's place must not hang the server.
-  const handle = await open(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const fd = openSync(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const [opened, again, realRoot] = await Promise.all([handle.stat(), realpath(realFile), realpath(root)]);
-    const named = await lstat(again);
-    if (!isInside(realRoot, again) || named.dev !== opened.dev || named.ino !== opened.ino) {
+    const opened = fstatSync(fd);
+    const again = realpath(realFile);
+    const named = lstatSync(again);
+    if (!isInside(realpath(root), again) || named.dev !== opened.dev || named.ino !== opened.ino) {
       throw new CamelError("conflict", `"${realFile}" was replaced while it was being opened.`, {
         next: "Retry the call.",
       });
@@ -117,9 +122,9 @@ export async function openInside(root: string, realFile: string): Promise<FileHa
     if (!opened.isFile()) {
       throw new CamelError("not_a_file", `"${displayPath(root, realFile)}" is not a regular file.`);
     }
-    return handle;
+    return { fd, size: opened.size };
   } catch (error) {
-    await handle.close();
+    closeSync(fd);
     throw error;
   }
 }

@@ -1,8 +1,9 @@
-import { realpath, stat } from "node:fs/promises";
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CamelError } from "./errors.ts";
+import { lookAt } from "./look.ts";
 
 export interface WorkspaceHints {
   /** `--workspace` or CAMEL_WORKSPACE: the user's word, so any folder will do. */
@@ -23,18 +24,13 @@ export async function resolveWorkspace(
 ): Promise<string> {
   const said = hints.explicit ?? hints.host;
   const path = said ?? (await firstRoot(roots)) ?? hints.cwd;
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() !== true) {
+  if (lookAt(path)?.isDirectory() !== true) {
     throw new CamelError("workspace_unsafe", `The workspace "${path}" is not a folder.`, {
       next: "Start the server with --workspace pointing to an existing folder.",
     });
   }
-  const real = await realpath(path);
-  if (
-    access === "write" &&
-    hints.explicit === undefined &&
-    (dirname(real) === real || real === (await realpath(homedir()).catch(homedir)))
-  ) {
+  const real = realpathSync.native(path);
+  if (access === "write" && hints.explicit === undefined && (dirname(real) === real || real === realHome())) {
     throw new CamelError(
       "workspace_unsafe",
       `The workspace would be "${real}", which is too wide to write in.`,
@@ -44,6 +40,14 @@ export async function resolveWorkspace(
     );
   }
   return real;
+}
+
+function realHome(): string {
+  try {
+    return realpathSync.native(homedir());
+  } catch {
+    return homedir();
+  }
 }
 
 async function firstRoot(roots: () => Promise<readonly string[]>): Promise<string | undefined> {

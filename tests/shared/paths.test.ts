@@ -29,11 +29,12 @@ describe("paths", () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { maxLength: 6 }), fc.boolean(), async (steps, absolute) => {
           const requested = absolute ? `${root}/${steps.join("/")}` : steps.join("/");
-          const result = await containedPath(root, requested, {
-            rootName: "root",
-            allowAbsolute: true,
-          }).catch(() => undefined);
-          if (result === undefined) return;
+          let result: string;
+          try {
+            result = containedPath(root, requested, { rootName: "root", allowAbsolute: true });
+          } catch {
+            return;
+          }
           expect(isInside(root, result)).toBe(true);
           // The slow, obvious check: the real path of every existing prefix stays inside.
           const parts = result.split(sep);
@@ -61,12 +62,12 @@ describe("paths", () => {
       "/etc/passwd",
       "in.txt\0.md",
     ]) {
-      await expect(
-        containedPath(box.workspace, requested, { rootName: "the workspace", allowAbsolute: true }),
+      expect(
+        () => containedPath(box.workspace, requested, { rootName: "the workspace", allowAbsolute: true }),
         requested,
-      ).rejects.toThrow();
+      ).toThrow();
     }
-    expect(await containedPath(box.workspace, "new/deep/file", { rootName: "the workspace" })).toBe(
+    expect(containedPath(box.workspace, "new/deep/file", { rootName: "the workspace" })).toBe(
       join(box.workspace, "new/deep/file"),
     );
   });
@@ -74,10 +75,10 @@ describe("paths", () => {
   test("openInside refuses a link put in the file's place, a folder and a FIFO", async () => {
     const box = await sandbox({ "home/secret": "s" });
     await symlink(join(box.home, "secret"), join(box.workspace, "f"));
-    await expect(openInside(box.workspace, join(box.workspace, "f"))).rejects.toThrow();
+    expect(() => openInside(box.workspace, join(box.workspace, "f"))).toThrow();
     await mkdir(join(box.workspace, "d"));
-    await expect(openInside(box.workspace, join(box.workspace, "d"))).rejects.toMatchObject({
-      code: "not_a_file",
-    });
+    expect(() => openInside(box.workspace, join(box.workspace, "d"))).toThrow(
+      expect.objectContaining({ code: "not_a_file" }),
+    );
   });
 });

@@ -141,7 +141,7 @@ async function resolvePath(
       next: "Name a file; folders are made and removed as files need them.",
     });
   }
-  const real = await containedPath(root, requested, { rootName: "the workspace", allowAbsolute: true });
+  const real = containedPath(root, requested, { rootName: "the workspace", allowAbsolute: true });
   if (access === "delete") {
     const named = isAbsolute(requested) ? requested : resolve(root, requested);
     const link = await lstat(named).catch(() => undefined);

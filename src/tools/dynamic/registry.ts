@@ -1,9 +1,9 @@
-import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { toCamelError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/log.ts";
+import { lookAt } from "../../shared/look.ts";
 import type { Caller } from "../context.ts";
 import type { ToolDef } from "../tool.ts";
 import type { Library } from "./library.ts";
@@ -89,10 +89,6 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
 const GRAIN_MS = 50;
 
 function markOf(folder: string): string {
-  try {
-    const found = statSync(folder);
-    return `${found.ino}:${found.mtimeMs}`;
-  } catch {
-    return "";
-  }
+  const found = lookAt(folder);
+  return found === undefined ? "" : `${found.ino}:${found.mtimeMs}`;
 }

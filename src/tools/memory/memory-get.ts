@@ -1,6 +1,7 @@
 import { z } from "zod";
-import type { FileHandle } from "node:fs/promises";
+import { closeSync, read, readSync } from "node:fs";
 import { resolve } from "node:path";
+import { promisify } from "node:util";
 import { CamelError } from "../../shared/errors.ts";
 import { displayPath, openInside } from "../../shared/paths.ts";
 import { defineTool } from "../tool.ts";
@@ -43,11 +44,11 @@ export const memoryGet = defineTool({
       });
     }
     const { root, path, prefix } = await memoryRootOf(filePath, context);
-    const orMissing = (error: unknown): Promise<never> => missing(error, root, filePath, prefix);
-    const real = await resolveMemoryFile(root, path).catch(orMissing);
-    const handle = await openInside(root, real).catch(orMissing);
+    const { fd, size } = await opened(root, path).catch((error: unknown) =>
+      missing(error, root, filePath, prefix),
+    );
     try {
-      const slice = await readLines(chunksOf(handle), first, wanted, context.signal);
+      const slice = await readLines(chunksOf(fd, size), first, wanted, context.signal);
       if (slice.lines.length === 0 && first > 1) {
         throw new CamelError(
           "invalid_input",
@@ -78,10 +79,15 @@ export const memoryGet = defineTool({
         },
       };
     } finally {
-      await handle.close();
+      closeSync(fd);
     }
   },
 });
+
+// async: what it throws is a rejection.
+async function opened(root: string, path: string): Promise<{ fd: number; size: number }> {
+  return openInside(root, resolveMemoryFile(root, path));
+}
 
 async function missing(error: unknown, root: string, filePath: string, prefix: string): Promise<never> {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -95,10 +101,16 @@ async function missing(error: unknown, root: string, filePath: string, prefix: s
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** A stream of Node's takes longer to make than most memory files to read. */
-async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+const readAsync = promisify(read);
+
+/** Most memory files are one chunk, which is read at once; a long one must not hold up the calls beside it. */
+async function* chunksOf(fd: number, size: number): AsyncGenerator<Buffer> {
   for (;;) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null);
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size + 1));
+    const bytesRead =
+      size < CHUNK_BYTES
+        ? readSync(fd, buffer)
+        : (await readAsync(fd, buffer, 0, buffer.length, null)).bytesRead;
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
   }

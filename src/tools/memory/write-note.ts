@@ -140,7 +140,7 @@ async function locked<T>(target: NoteTarget, work: (path: string) => Promise<T>)
   checkNotePath(target.file);
   await mkdir(target.root, { recursive: true });
   const file = isMain(target.file) ? await existingMain(target.root) : target.file;
-  const path = await containedPath(target.root, file, { rootName: "the memory folder" });
+  const path = containedPath(target.root, file, { rootName: "the memory folder" });
   const name = createHash("sha256").update(path).digest("hex").slice(0, 24);
   return withLock(
     join(target.home, "locks", `memory-${name}.lock`),
