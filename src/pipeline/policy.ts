@@ -100,13 +100,16 @@ export function layersFor(
   sources: readonly { source: string; config: Config }[],
   caller: Identity & Pick<Caller, "makers">,
 ): PolicyLayer[] {
-  const everyone = [caller, ...(caller.makers ?? [])];
-  return sources.flatMap(({ source, config }) => [
-    { source, policy: config },
-    ...config.scopes
-      .map((scope, index) => ({ source: `${source} (scopes[${index}])`, policy: scope, match: scope.match }))
-      .filter(({ match }) => everyone.some((one) => scopeMatches(match, one))),
-  ]);
+  const layers: PolicyLayer[] = [];
+  for (const { source, config } of sources) {
+    layers.push({ source, policy: config });
+    config.scopes.forEach((scope, index) => {
+      const isAbout = (one: Identity): boolean => scopeMatches(scope.match, one);
+      if (isAbout(caller) || caller.makers?.some(isAbout) === true)
+        layers.push({ source: `${source} (scopes[${index}])`, policy: scope });
+    });
+  }
+  return layers;
 }
 
 function scopeMatches(match: ScopeMatch, caller: Identity): boolean {

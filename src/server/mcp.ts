@@ -55,12 +55,15 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
       instructions: INSTRUCTIONS,
     },
   );
-  const callerOf = (context: ServerContext): Caller => ({
-    ...peer,
-    client: peer.client ?? clientName(server, context),
-    depth: peer.depth ?? 0,
-    sessionId: context.sessionId ?? peer.sessionId,
-  });
+  // Kept: making it anew takes longer than most of what a call does with it.
+  let last: Caller | undefined;
+  const callerOf = (context: ServerContext): Caller => {
+    const client = peer.client ?? clientName(server, context);
+    const sessionId = context.sessionId ?? peer.sessionId;
+    if (last?.client !== client || last.sessionId !== sessionId)
+      last = { ...peer, client, depth: peer.depth ?? 0, sessionId };
+    return last;
+  };
 
   let askedRoots: Promise<readonly string[]> | undefined;
   const roots = (): Promise<readonly string[]> => (askedRoots ??= listRoots(server));
