@@ -297,7 +297,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const events = createEvents((error) => log.warn(`a listener failed: ${String(error)}`));
   for (const type of ["approval_request", "approval_resolved"] as const)
     events.on(type, ({ type: event, ...facts }) => {
-      auditStore.append({ time: new Date(clock.now()).toISOString(), event, ...facts });
+      const time = new Date(clock.now()).toISOString();
+      auditStore.append(() => ({ time, event, ...facts }));
     });
   const hookRunner = createHookRunner({
     directory: join(home, "hooks"),

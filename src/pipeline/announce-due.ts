@@ -1,5 +1,5 @@
 import type { Inbox } from "../stores/inbox.ts";
-import type { Call, Middleware } from "./call.ts";
+import type { Call, Middleware, Next, ToolResult } from "./call.ts";
 
 /**
  * One short line on any result while scheduled prompts wait for the caller: most hosts show nothing a server says on
@@ -22,9 +22,13 @@ export function announceDue(options: {
     return line;
   };
 
-  return async function announceDue(call, next) {
+  return function announceDue(call, next) {
+    return call.caller.depth > 0 || !options.enabled() ? next() : withLine(call, next);
+  };
+
+  async function withLine(call: Call, next: Next): Promise<ToolResult> {
     const result = await next();
-    if (result.isError === true || call.caller.depth > 0 || !options.enabled()) return result;
+    if (result.isError === true) return result;
     // A result that tells of the inbox needs no line about it.
     if (result.structured?.["inbox"] !== undefined) return result;
     const line = await lineFor(call.caller.agentId).catch(() => undefined);
@@ -34,7 +38,7 @@ export function announceDue(options: {
       text: `${result.text}\n\n${line}`,
       ...(result.structured === undefined ? {} : { structured: { ...result.structured, due: line } }),
     };
-  };
+  }
 }
 
 function describe(entries: readonly { job: { id: string } }[]): string | undefined {

@@ -1,4 +1,4 @@
-import type { Call, Middleware } from "./call.ts";
+import type { Call, Middleware, Next, ToolResult } from "./call.ts";
 import { redact } from "./redact.ts";
 
 /** What happens to calls, for library listeners and the audit log. */
@@ -45,7 +45,11 @@ export function createEvents(onListenerError: (error: unknown) => void): Events 
 const PREVIEW = 150;
 
 export function emitEvents(events: Events): Middleware<Call> {
-  return async function emitEvents(call, next) {
+  return function emitEvents(call, next) {
+    return events.has("tool_call") || events.has("tool_result") ? tell(call, next) : next();
+  };
+
+  async function tell(call: Call, next: Next): Promise<ToolResult> {
     if (events.has("tool_call"))
       events.emit({ type: "tool_call", id: call.id, name: call.name, args: redact(call.args) });
     const result = await next();
@@ -57,5 +61,5 @@ export function emitEvents(events: Events): Middleware<Call> {
       isError: result.isError === true,
     });
     return result;
-  };
+  }
 }

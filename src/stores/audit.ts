@@ -19,9 +19,12 @@ export interface AuditEntry {
   [key: string]: unknown;
 }
 
-/** Append-only. `append` never waits for the disk and never throws; `flush` waits until all is written. */
+/**
+ * Append-only. `append` never waits for the disk and never throws; `flush` waits until all is written. The entry is
+ * made when it is written, which is when the answer has gone out already.
+ */
 export interface AuditStore {
-  append(entry: AuditEntry): void;
+  append(entry: () => AuditEntry): void;
   flush(): Promise<void>;
 }
 
@@ -41,7 +44,7 @@ export function createFileAudit(options: {
   log: Logger;
 }): AuditStore {
   const { path, log } = options;
-  let pending: string[] = [];
+  let pending: (() => AuditEntry)[] = [];
   let scheduled: NodeJS.Immediate | undefined;
   let opened: { fd: number; ino: number; checkedAt: number } | undefined;
   let complained = false;
@@ -81,10 +84,10 @@ export function createFileAudit(options: {
     if (scheduled !== undefined) clearImmediate(scheduled);
     scheduled = undefined;
     if (pending.length === 0) return;
-    const batch = pending.join("");
+    const batch = pending;
     pending = [];
     try {
-      appendFileSync(open(), batch);
+      appendFileSync(open(), batch.map((entry) => `${JSON.stringify(entry())}\n`).join(""));
     } catch (error) {
       // A full disk must not stop the tools, but it must be said, once.
       if (!complained)
@@ -95,7 +98,7 @@ export function createFileAudit(options: {
 
   return {
     append(entry) {
-      pending.push(`${JSON.stringify(entry)}\n`);
+      pending.push(entry);
       scheduled ??= setImmediate(drain);
     },
     flush() {
