@@ -1,10 +1,13 @@
 /**
  * `npm run bench pipeline`: what the whole pipeline adds to a call, against the bare tool, both in this run and
- * interleaved. Everything is on: rules, scopes, approvals with an allowlist, limits of every kind, audit and events.
+ * interleaved. Everything is on: rules, scopes, approvals with an allowlist, hooks (without a script: those take their own
+ * time), limits of every kind, audit and events. Each call ends with a turn of the event loop, as a host's calls do, so
+ * that the audit line is written within the time that is measured.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { createCamel } from "../../src/camel.ts";
 import type { Call } from "../../src/pipeline/call.ts";
@@ -21,6 +24,7 @@ scopes:
   - { match: { agent: "review-*" }, autonomy: { level: readonly } }
   - { match: { client: "bench" }, tools: { deny: ["never"] } }
 approvals: { mode: smart, allowlist: ["echo:src/**"] }
+hooks: { enabled: true }
 limits:
   tools:
     - tool: echo
@@ -36,6 +40,9 @@ const TARGET_MICROSECONDS = 60;
 
 const folder = await mkdtemp(join(tmpdir(), "camel-bench-"));
 await writeFile(join(folder, "config.yaml"), CONFIG);
+await mkdir(join(folder, "hooks"));
+await mkdir(join(folder, "src"));
+await writeFile(join(folder, "src", "a.ts"), "export {};\n");
 const echo = defineTool({
   name: "echo",
   title: "Echo",
@@ -64,12 +71,14 @@ for (let round = 0; round < ROUNDS; round++) {
   for (let index = 0; index < CALLS; index++) {
     const start = performance.now();
     const result = await camel.dispatcher.call(call);
+    await setImmediate();
     piped.push(performance.now() - start);
     if (result.text !== "hello") throw new Error(result.text);
   }
   for (let index = 0; index < CALLS; index++) {
     const start = performance.now();
     await echo.execute(echo.schema.parse(call.args), context);
+    await setImmediate();
     bare.push(performance.now() - start);
   }
 }
