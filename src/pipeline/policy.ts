@@ -47,7 +47,8 @@ export interface Verdict {
 
 /** Which rules fire; passed in so that glob code loads only when a call touches something. */
 export type RuleMatcher = (rule: Rule, facts: Facts) => boolean;
-export type PathMatcher = (pattern: string, path: string) => boolean;
+/** The first pattern that matches any of the paths. */
+export type PathMatcher = (patterns: readonly string[], paths: readonly string[]) => string | undefined;
 
 /** Never touched by any tool. The home folder of the product itself is added by the composition root. */
 export const FORBIDDEN_PATHS: readonly string[] = [
@@ -277,12 +278,10 @@ function byPath(
   matchPath: PathMatcher,
 ): Verdict | undefined {
   const { autonomy } = layer.policy;
-  const sensitive = [...autonomy.sensitiveFiles, ...(autonomy.allowSensitiveFiles ? [] : SENSITIVE_FILES)];
   for (const { spellings, access } of facts.paths) {
-    const hit = (patterns: readonly string[]): string | undefined =>
-      patterns.find((pattern) => spellings.some((path) => matchPath(pattern, path)));
+    const hit = (patterns: readonly string[]): string | undefined => matchPath(patterns, spellings);
     const shown = spellings.at(-1) ?? "";
-    const forbidden = hit([...autonomy.forbiddenPaths, ...builtin.forbidden]);
+    const forbidden = hit(autonomy.forbiddenPaths) ?? hit(builtin.forbidden);
     if (forbidden !== undefined) {
       return {
         decision: "deny",
@@ -302,7 +301,8 @@ function byPath(
         change: "It is built in and can't be changed.",
       };
     }
-    const secret = hit(sensitive);
+    const secret =
+      hit(autonomy.sensitiveFiles) ?? (autonomy.allowSensitiveFiles ? undefined : hit(SENSITIVE_FILES));
     if (
       secret !== undefined &&
       (autonomy.sensitiveFiles.includes(secret) || hit(NOT_SENSITIVE) === undefined)
