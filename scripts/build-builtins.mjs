@@ -24,7 +24,9 @@ export function directBuiltins() {
       filter: { id: /^\0builtin:/ },
       async handler(id) {
         const module = `node:${id.slice(PREFIX.length)}`;
-        const names = Object.keys(await import(module)).filter((name) => name !== "default" && NAME.test(name));
+        const names = Object.keys(await import(module)).filter(
+          (name) => name !== "default" && NAME.test(name),
+        );
         const all = `/* @__PURE__ */ process.getBuiltinModule(${JSON.stringify(module)})`;
         return {
           // A call a name: one that nobody imports leaves nothing behind. The built-in `process` is a global already.
@@ -32,7 +34,9 @@ export function directBuiltins() {
             `const builtin = ${module === "node:process" ? "globalThis.process" : all};`,
             "const read = (name) => builtin[name];",
             "export default builtin;",
-            ...names.map((name) => `const ${name}_ = /* @__PURE__ */ read("${name}"); export { ${name}_ as ${name} };`),
+            ...names.map(
+              (name) => `const ${name}_ = /* @__PURE__ */ read("${name}"); export { ${name}_ as ${name} };`,
+            ),
           ].join("\n"),
           moduleType: "js",
           moduleSideEffects: false,

@@ -100,8 +100,8 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
       rules: policy.rules.filter((rule) => rule.path !== undefined),
     },
   }));
-  const workspace = await question.workspace("read").catch(() => undefined);
-  const spellings = spellingsOf(question.path, workspace);
+  const workspace = question.workspace("read").catch(() => undefined);
+  const spellings = await spellingsOf(question.path, workspace);
   const { firstMatch, ruleMatches } = await import("./rules.ts");
   return question.tools.every((tool) => {
     const facts: Facts = {
@@ -124,21 +124,25 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
 }
 
 /** Every name the file goes by, so that neither a link nor a spelling gets round a pattern. */
-function spellingsOf(path: string, workspace: string | undefined): string[] {
-  const real = realpathOfDeepestAncestor(path);
+async function spellingsOf(path: string, workspace: Promise<string | undefined>): Promise<string[]> {
+  // At once: each is a trip through the thread pool.
+  const [real, root] = await Promise.all([realpathOfDeepestAncestor(path), workspace]);
   const spellings = new Set([path, real]);
   for (const one of [path, real]) {
-    if (workspace !== undefined && isInside(workspace, one))
-      spellings.add(relative(workspace, one).replaceAll("\\", "/"));
+    if (root !== undefined && isInside(root, one)) spellings.add(relative(root, one).replaceAll("\\", "/"));
   }
   return [...spellings];
 }
 
 async function factsOf(call: ResolvedCall): Promise<Facts> {
   const touched = call.touches.paths ?? [];
-  const workspace =
-    touched.length === 0 ? undefined : await call.context.workspace("read").catch(() => undefined);
-  const paths = touched.map(({ path, access }) => ({ spellings: spellingsOf(path, workspace), access }));
+  let paths: Facts["paths"] = [];
+  if (touched.length > 0) {
+    const workspace = call.context.workspace("read").catch(() => undefined);
+    paths = await Promise.all(
+      touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
+    );
+  }
   const approval =
     call.touches.approval ??
     (call.approved === true

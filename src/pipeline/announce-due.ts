@@ -13,7 +13,7 @@ export function announceDue(options: {
 
   const lineFor = async (agentId: string): Promise<string | undefined> => {
     const inbox = await options.inbox();
-    const mark = inbox.mark(agentId);
+    const mark = await inbox.mark(agentId);
     const last = known.get(agentId);
     if (mark === "-") return undefined;
     if (mark === last?.mark) return last.line;

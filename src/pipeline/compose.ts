@@ -24,7 +24,7 @@ export function compose<C extends Call>(
       return current === undefined ? terminal(call) : current(call, next);
     } catch (thrown) {
       // A middleware needn't be async: most have nothing to wait for, and each await takes its time.
-      return Promise.reject(thrown as Error);
+      return Promise.reject(thrown);
     }
   };
   return (call) => run(call, 0);

@@ -1,9 +1,8 @@
-import { readdirSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
-import { lookAt } from "../shared/look.ts";
 import { errorResult } from "./answer-errors.ts";
 import type { Call, Middleware } from "./call.ts";
 
@@ -16,7 +15,7 @@ export type HookPoint = "before_tool" | "after_tool" | "before_prompt" | "after_
 
 export interface HookRunner {
   /** False where hooks are off or there is no script for the point: then nothing need be prepared for one. */
-  has(point: HookPoint): boolean;
+  has(point: HookPoint): Promise<boolean>;
   /** The reason, if a hook blocks. */
   run(
     point: HookPoint,
@@ -38,19 +37,25 @@ export interface HookOptions {
 const MAX_VARIABLE = 100_000;
 const MAX_REASON = 2_000;
 const BLOCKS = 2;
+/** A new script counts after at most this time. */
+const LOOK_MS = 250;
 
 export function createHookRunner(options: HookOptions): HookRunner {
-  // Looked up anew each time, so that a script counts from the next call on.
-  const scripts = (point: HookPoint): string[] =>
-    options.enabled()
-      ? namesIn(options.directory)
-          .filter((name) => name.startsWith(`${point}.`) && /\.(?:sh|js)$/.test(name))
-          .sort((a, b) => (a < b ? -1 : 1))
-      : [];
+  let listed: { names: Promise<string[]>; at: number } | undefined;
+  const names = (): Promise<string[]> => {
+    const now = options.clock.monotonic();
+    if (listed === undefined || now - listed.at >= LOOK_MS)
+      listed = { names: readdir(options.directory).catch(() => []), at: now };
+    return listed.names;
+  };
+  const scripts = async (point: HookPoint): Promise<string[]> =>
+    (await names())
+      .filter((name) => name.startsWith(`${point}.`) && /\.(?:sh|js)$/.test(name))
+      .sort((a, b) => (a < b ? -1 : 1));
   return {
-    has: (point) => scripts(point).length > 0,
+    has: async (point) => options.enabled() && (await scripts(point)).length > 0,
     async run(point, event, facts, signal) {
-      for (const name of scripts(point)) {
+      for (const name of options.enabled() ? await scripts(point) : []) {
         const { code, stderr } = await runHook(join(options.directory, name), event, facts, signal, options);
         if (code === BLOCKS && point.startsWith("before_"))
           return stderr.trim() === "" ? `The hook ${name} blocks it.` : stderr.trim().slice(0, MAX_REASON);
@@ -64,19 +69,10 @@ export function createHookRunner(options: HookOptions): HookRunner {
   };
 }
 
-function namesIn(directory: string): string[] {
-  if (lookAt(directory) === undefined) return [];
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
 /** Outside of policy, so that a hook sees every call, refused ones too. */
 export function hooks(runner: HookRunner): Middleware<Call> {
   return async function hooks(call, next) {
-    if (runner.has("before_tool")) {
+    if (await runner.has("before_tool")) {
       const reason = await runner.run(
         "before_tool",
         { point: "before_tool", ...eventOf(call) },
@@ -92,7 +88,7 @@ export function hooks(runner: HookRunner): Middleware<Call> {
       }
     }
     const result = await next();
-    if (runner.has("after_tool")) {
+    if (await runner.has("after_tool")) {
       const { text, isError = false } = result;
       await runner.run(
         "after_tool",

@@ -2,7 +2,13 @@ import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
 
-/** Ends a call after its time, or when the caller has gone; the tool's signal is aborted either way. */
+/** How long a tool that was told to stop has to say how it ended. */
+const GRACE_MS = 2_000;
+
+/**
+ * Ends a call after its time, or when the caller has gone; the tool's signal is aborted either way. What finishes all
+ * the same is answered as finished: a change that was made must never be reported as stopped.
+ */
 export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): number }): Middleware {
   return function timeout(call, next) {
     const seconds = options.seconds(call);
@@ -14,18 +20,23 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
     let failure: CamelError | undefined;
     Object.defineProperty(call.context, "signal", {
       configurable: true,
+      enumerable: true,
       get() {
         controller ??= new AbortController();
         if (failure !== undefined) controller.abort(failure);
         return controller.signal;
       },
     });
+    const work = next();
     return new Promise((resolve, reject) => {
+      let grace: { cancel(): void } | undefined;
       const end = (error: CamelError): void => {
-        stop();
         failure = error;
         controller?.abort(error);
-        reject(error);
+        grace = options.clock.setTimeout(() => {
+          stop();
+          reject(error);
+        }, GRACE_MS);
       };
       const timer = options.clock.setTimeout(() => {
         end(
@@ -38,16 +49,17 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
       call.signal.addEventListener("abort", onAbort, { once: true });
       const stop = (): void => {
         timer.cancel();
+        grace?.cancel();
         call.signal.removeEventListener("abort", onAbort);
       };
-      next().then(
+      work.then(
         (result) => {
           stop();
           resolve(result);
         },
         (error: unknown) => {
           stop();
-          reject(error as Error);
+          reject(failure ?? (error as Error));
         },
       );
     });

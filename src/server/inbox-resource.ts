@@ -38,18 +38,19 @@ export function withInbox(
       if (uri !== URI) return others.watch(uri, caller, roots, changed);
       if (!mayRead(caller)) return { error: "Policy refuses cron to this caller.", notFound: true };
       const inbox = await options.inbox();
-      let mark = inbox.mark(caller.agentId);
+      let mark = await inbox.mark(caller.agentId);
       let stopped = false;
       let timer = { cancel: (): void => {} };
-      const look = (): void => {
-        const now = inbox.mark(caller.agentId);
+      const look = async (): Promise<void> => {
+        const now = await inbox.mark(caller.agentId);
         if (now !== mark && !stopped) changed();
         mark = now;
       };
       const arm = (): void => {
         timer = clock.setTimeout(() => {
-          look();
-          if (!stopped) arm();
+          void look().finally(() => {
+            if (!stopped) arm();
+          });
         }, LOOK_MS);
       };
       arm();

@@ -79,7 +79,7 @@ export function createMemoryResources(options: {
         return { error: result.text, notFound: false };
       try {
         const root = await options.contextFor(call).memoryRoot();
-        const path = result.code === "not_found" ? join(root, file) : resolveMemoryFile(root, file);
+        const path = result.code === "not_found" ? join(root, file) : await resolveMemoryFile(root, file);
         const stop = followFile(path, options.clock, () => {
           if (mayRead(caller)) changed();
         });

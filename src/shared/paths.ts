@@ -1,11 +1,8 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, realpathSync } from "node:fs";
+import { constants } from "node:fs";
+import { lstat, open, realpath, type FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { CamelError } from "./errors.ts";
-
-// Synchronous throughout: every call that touches a file asks, the answers are in the system's cache, and trips through
-// the thread pool took most of such a call's time. It also leaves less room between a check and what follows from it.
-const realpath = realpathSync.native;
 
 /** True when `path` is `root` or below it; by components, so `/a/bc` is not inside `/a/b`. Lexical only. */
 export function isInside(root: string, path: string): boolean {
@@ -37,7 +34,11 @@ export interface ContainOptions {
  * the tail. `root` must exist. The check is only as good as the moment it is made: open what it returns with
  * `openInside`, which checks again on the open file.
  */
-export function containedPath(root: string, requested: string, options: ContainOptions): string {
+export async function containedPath(
+  root: string,
+  requested: string,
+  options: ContainOptions,
+): Promise<string> {
   const outside = (): CamelError =>
     new CamelError("path_outside_root", `"${requested}" lies outside ${options.rootName}.`, {
       next: `Use a path relative to ${options.rootName} that doesn't leave it.`,
@@ -45,7 +46,7 @@ export function containedPath(root: string, requested: string, options: ContainO
     });
   if (isAbsolute(requested) && options.allowAbsolute !== true) throw outside();
 
-  const realRoot = realpath(root);
+  const realRoot = await realpath(root);
   // An absolute path may name the root by its own spelling or by its real one.
   const lexical = resolve(realRoot, requested);
   const spelled =
@@ -54,13 +55,13 @@ export function containedPath(root: string, requested: string, options: ContainO
       : lexical;
   if (!isInside(realRoot, spelled)) throw outside();
 
-  const real = realpathOfDeepestAncestor(spelled);
+  const real = await realpathOfDeepestAncestor(spelled);
   if (!isInside(realRoot, real)) throw outside();
   return real;
 }
 
 /** Follows every link of the part that exists; a dangling link is an error, since what it names can't be proven inside. */
-export function realpathOfDeepestAncestor(path: string): string {
+export async function realpathOfDeepestAncestor(path: string): Promise<string> {
   if (path.includes("\0")) {
     throw new CamelError("invalid_input", "The path contains a NUL character.", {
       next: "Send the path as plain text.",
@@ -70,14 +71,18 @@ export function realpathOfDeepestAncestor(path: string): string {
   let existing = path;
   for (;;) {
     try {
-      return join(realpath(existing), ...tail);
+      return join(await realpath(existing), ...tail);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : undefined;
       if (code === "ELOOP") {
         throw new CamelError("path_outside_root", `"${path}" is a loop of symbolic links.`, { cause: error });
       }
       if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
-      if (isLink(existing)) {
+      const isDanglingLink = await lstat(existing).then(
+        (found) => found.isSymbolicLink(),
+        () => false,
+      );
+      if (isDanglingLink) {
         throw new CamelError(
           "path_outside_root",
           `"${existing}" is a symbolic link to something that doesn't exist.`,
@@ -94,27 +99,17 @@ export function realpathOfDeepestAncestor(path: string): string {
   }
 }
 
-function isLink(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  } catch {
-    return false;
-  }
-}
-
 /**
  * Opens a file that `containedPath` returned, for reading. The last component may not have become a symlink, and
  * the open file must still be the one that the path inside the root names: a swap between check and open is caught.
- * The caller closes the descriptor.
  */
-export function openInside(root: string, realFile: string): { fd: number; size: number } {
+export async function openInside(root: string, realFile: string): Promise<FileHandle> {
   // O_NONBLOCK: a FIFO put in the file's place must not hang the server.
-  const fd = openSync(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const handle = await open(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const opened = fstatSync(fd);
-    const again = realpath(realFile);
-    const named = lstatSync(again);
-    if (!isInside(realpath(root), again) || named.dev !== opened.dev || named.ino !== opened.ino) {
+    const [opened, again, realRoot] = await Promise.all([handle.stat(), realpath(realFile), realpath(root)]);
+    const named = await lstat(again);
+    if (!isInside(realRoot, again) || named.dev !== opened.dev || named.ino !== opened.ino) {
       throw new CamelError("conflict", `"${realFile}" was replaced while it was being opened.`, {
         next: "Retry the call.",
       });
@@ -122,9 +117,9 @@ export function openInside(root: string, realFile: string): { fd: number; size: 
     if (!opened.isFile()) {
       throw new CamelError("not_a_file", `"${displayPath(root, realFile)}" is not a regular file.`);
     }
-    return { fd, size: opened.size };
+    return handle;
   } catch (error) {
-    closeSync(fd);
+    await handle.close();
     throw error;
   }
 }

@@ -1,9 +1,8 @@
-import { realpathSync } from "node:fs";
+import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CamelError } from "./errors.ts";
-import { lookAt } from "./look.ts";
 
 export interface WorkspaceHints {
   /** `--workspace` or CAMEL_WORKSPACE: the user's word, so any folder will do. */
@@ -24,13 +23,17 @@ export async function resolveWorkspace(
 ): Promise<string> {
   const said = hints.explicit ?? hints.host;
   const path = said ?? (await firstRoot(roots)) ?? hints.cwd;
-  if (lookAt(path)?.isDirectory() !== true) {
+  const [found, real] = await Promise.all([stat(path), realpath(path)]).catch(() => []);
+  if (found?.isDirectory() !== true || real === undefined) {
     throw new CamelError("workspace_unsafe", `The workspace "${path}" is not a folder.`, {
       next: "Start the server with --workspace pointing to an existing folder.",
     });
   }
-  const real = realpathSync.native(path);
-  if (access === "write" && hints.explicit === undefined && (dirname(real) === real || real === realHome())) {
+  if (
+    access === "write" &&
+    hints.explicit === undefined &&
+    (dirname(real) === real || real === (await realpath(homedir()).catch(homedir)))
+  ) {
     throw new CamelError(
       "workspace_unsafe",
       `The workspace would be "${real}", which is too wide to write in.`,
@@ -40,14 +43,6 @@ export async function resolveWorkspace(
     );
   }
   return real;
-}
-
-function realHome(): string {
-  try {
-    return realpathSync.native(homedir());
-  } catch {
-    return homedir();
-  }
 }
 
 async function firstRoot(roots: () => Promise<readonly string[]>): Promise<string | undefined> {

@@ -1,7 +1,6 @@
 import { mkdir, readFile, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
-import { lookAt } from "../shared/look.ts";
 import { publishExclusive } from "./exclusive.ts";
 import type { ChainKey } from "./runs.ts";
 
@@ -22,7 +21,7 @@ export interface Inbox {
   /** Returns how many there were. */
   acknowledge(agentId: string, matches: (entry: InboxEntry) => boolean): Promise<number>;
   /** Changes whenever the list may have; cheap. */
-  mark(agentId: string): string;
+  mark(agentId: string): Promise<string>;
   folder(agentId: string): string;
 }
 
@@ -94,9 +93,9 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
       if (count > 0) await forgetOldTaken();
       return count;
     },
-    mark(agentId) {
-      const found = lookAt(folder(agentId));
-      return found === undefined ? "-" : `${found.ino}:${found.mtimeMs}`;
+    async mark(agentId) {
+      const found = await stat(folder(agentId), { bigint: true }).catch(() => undefined);
+      return found === undefined ? "-" : `${found.ino}:${found.mtimeNs}`;
     },
   };
 }

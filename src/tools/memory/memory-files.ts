@@ -4,7 +4,7 @@ import { containedPath } from "../../shared/paths.ts";
 import type { ToolContext } from "../context.ts";
 
 /** Which files are an agent's memory: MEMORY.md (or memory.md) and everything under memory/. Nothing else. */
-export function resolveMemoryFile(root: string, requested: string): string {
+export async function resolveMemoryFile(root: string, requested: string): Promise<string> {
   const path = requested.replaceAll("\\", "/").replace(/^(\.\/)+/, "");
   const isMemory = path === "MEMORY.md" || path === "memory.md" || path.startsWith("memory/");
   const steps = path.split("/");
@@ -20,10 +20,10 @@ export function resolveMemoryFile(root: string, requested: string): string {
     );
   }
   const rootName = "the memory folder";
-  const real = containedPath(root, path, { rootName });
+  const real = await containedPath(root, path, { rootName });
   // A link under memory/ must not turn another file of the root (a workspace, say) into memory.
   if (path.startsWith("memory/"))
-    containedPath(join(root, "memory"), path.slice("memory/".length), { rootName });
+    await containedPath(join(root, "memory"), path.slice("memory/".length), { rootName });
   return real;
 }
 

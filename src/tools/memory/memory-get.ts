@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { closeSync, read, readSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
-import { promisify } from "node:util";
 import { CamelError } from "../../shared/errors.ts";
 import { displayPath, openInside } from "../../shared/paths.ts";
 import { defineTool } from "../tool.ts";
@@ -44,11 +43,11 @@ export const memoryGet = defineTool({
       });
     }
     const { root, path, prefix } = await memoryRootOf(filePath, context);
-    const { fd, size } = await opened(root, path).catch((error: unknown) =>
-      missing(error, root, filePath, prefix),
-    );
+    const orMissing = (error: unknown): Promise<never> => missing(error, root, filePath, prefix);
+    const real = await resolveMemoryFile(root, path).catch(orMissing);
+    const handle = await openInside(root, real).catch(orMissing);
     try {
-      const slice = await readLines(chunksOf(fd, size), first, wanted, context.signal);
+      const slice = await readLines(chunksOf(handle), first, wanted, context.signal);
       if (slice.lines.length === 0 && first > 1) {
         throw new CamelError(
           "invalid_input",
@@ -79,15 +78,10 @@ export const memoryGet = defineTool({
         },
       };
     } finally {
-      closeSync(fd);
+      await handle.close();
     }
   },
 });
-
-// async: what it throws is a rejection.
-async function opened(root: string, path: string): Promise<{ fd: number; size: number }> {
-  return openInside(root, resolveMemoryFile(root, path));
-}
 
 async function missing(error: unknown, root: string, filePath: string, prefix: string): Promise<never> {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
@@ -101,16 +95,10 @@ async function missing(error: unknown, root: string, filePath: string, prefix: s
 
 const CHUNK_BYTES = 64 * 1024;
 
-const readAsync = promisify(read);
-
-/** Most memory files are one chunk, which is read at once; a long one must not hold up the calls beside it. */
-async function* chunksOf(fd: number, size: number): AsyncGenerator<Buffer> {
+/** A stream of Node's takes longer to make than most memory files to read. */
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (;;) {
-    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size + 1));
-    const bytesRead =
-      size < CHUNK_BYTES
-        ? readSync(fd, buffer)
-        : (await readAsync(fd, buffer, 0, buffer.length, null)).bytesRead;
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null);
     if (bytesRead === 0) return;
     yield buffer.subarray(0, bytesRead);
   }
