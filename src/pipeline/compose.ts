@@ -1,3 +1,4 @@
+import { toCamelError } from "../shared/errors.ts";
 import type { Call, Middleware, ToolResult } from "./call.ts";
 
 /**
@@ -24,7 +25,7 @@ export function compose<C extends Call>(
       return current === undefined ? terminal(call) : current(call, next);
     } catch (thrown) {
       // A middleware needn't be async: most have nothing to wait for, and each await takes its time.
-      return Promise.reject(thrown);
+      return Promise.reject(toCamelError(thrown));
     }
   };
   return (call) => run(call, 0);

@@ -18,16 +18,16 @@ autonomy: { level: supervised, forbiddenPaths: ["/private"], sensitiveFiles: ["*
 tools: { deny: ["nothing_*"] }
 rules:
   - { tool: "other_*", decision: deny }
-  - { tool: echo, path: "secret/**", decision: deny }
-  - { tool: echo, path: "src/**", decision: allow }
+  - { tool: "echo*", path: "secret/**", decision: deny }
+  - { tool: "echo*", path: "src/**", decision: allow }
 scopes:
   - { match: { agent: "review-*" }, autonomy: { level: readonly } }
   - { match: { client: "bench" }, tools: { deny: ["never"] } }
-approvals: { mode: smart, allowlist: ["echo:src/**"] }
+approvals: { mode: smart, allowlist: ["echo*:src/**"] }
 hooks: { enabled: true }
 limits:
   tools:
-    - tool: echo
+    - tool: "echo*"
       rateLimit: { calls: 10000000, perSeconds: 1 }
       maxExecutionsPerRun: 10000000
       cache: false
@@ -43,8 +43,7 @@ await writeFile(join(folder, "config.yaml"), CONFIG);
 await mkdir(join(folder, "hooks"));
 await mkdir(join(folder, "src"));
 await writeFile(join(folder, "src", "a.ts"), "export {};\n");
-const echo = defineTool({
-  name: "echo",
+const tool = {
   title: "Echo",
   description: "Says it again.",
   tier: "core",
@@ -52,9 +51,12 @@ const echo = defineTool({
   idempotent: true,
   schema: z.object({ text: z.string() }),
   touches: () => ({ paths: [{ path: join(folder, "src", "a.ts"), access: "write" }] }),
-  execute: ({ text }) => Promise.resolve(text),
-});
-const camel = await createCamel({ home: folder, workspace: folder, env: {}, tools: [echo] });
+  execute: ({ text }: { text: string }) => Promise.resolve(text),
+} as const;
+// Built-in tools keep their own checkpoints as part of writing; for others the pipeline does, with its fsyncs.
+const echo = defineTool({ ...tool, name: "echo", keepsCheckpoints: true });
+const kept = defineTool({ ...tool, name: "echo_kept" });
+const camel = await createCamel({ home: folder, workspace: folder, env: {}, tools: [echo, kept] });
 camel.on("tool_result", () => {});
 const call: Call = {
   id: "call_bench",
@@ -65,29 +67,40 @@ const call: Call = {
 };
 const context = (await camel.dispatcher.resolve(call)).context;
 
-const piped: number[] = [];
+async function timed(calls: number, run: () => Promise<unknown>, into: number[]): Promise<void> {
+  for (let index = 0; index < calls; index++) {
+    const start = performance.now();
+    const result = await run();
+    await setImmediate();
+    into.push(performance.now() - start);
+    if (result !== "hello") throw new Error(String(result));
+  }
+}
+const through = async (name: string): Promise<string> =>
+  (await camel.dispatcher.call({ ...call, name })).text;
+
 const bare: number[] = [];
+const piped: number[] = [];
+const checkpointed: number[] = [];
 for (let round = 0; round < ROUNDS; round++) {
-  for (let index = 0; index < CALLS; index++) {
-    const start = performance.now();
-    const result = await camel.dispatcher.call(call);
-    await setImmediate();
-    piped.push(performance.now() - start);
-    if (result.text !== "hello") throw new Error(result.text);
-  }
-  for (let index = 0; index < CALLS; index++) {
-    const start = performance.now();
-    await echo.execute(echo.schema.parse(call.args), context);
-    await setImmediate();
-    bare.push(performance.now() - start);
-  }
+  await timed(CALLS, () => through("echo"), piped);
+  await timed(CALLS, async () => echo.execute(echo.schema.parse(call.args), context), bare);
+  await timed(CALLS / 100, () => through("echo_kept"), checkpointed);
 }
 await camel.close();
 await rm(folder, { recursive: true, force: true });
 
 const median = (times: number[]): number => (times.sort((a, b) => a - b)[times.length >> 1] ?? 0) * 1000;
-const added = median(piped) - median(bare);
-process.stdout.write(
-  `bare tool        p50 ${median(bare).toFixed(1)} µs\nwhole pipeline   p50 ${median(piped).toFixed(1)} µs\nadded            p50 ${added.toFixed(1)} µs (target ${TARGET_MICROSECONDS}: ${added <= TARGET_MICROSECONDS ? "met" : "missed"})\n`,
-);
-process.exitCode = added <= TARGET_MICROSECONDS ? 0 : 1;
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const report = (what: string, times: number[]): boolean => {
+  const added = median(times) - median(bare);
+  const isMet = added <= TARGET_MICROSECONDS;
+  print(
+    `${what.padEnd(42)} adds p50 ${added.toFixed(1)} µs (target ${TARGET_MICROSECONDS}: ${isMet ? "met" : "missed"})`,
+  );
+  return isMet;
+};
+print(`bare tool p50 ${median(bare).toFixed(1)} µs`);
+const isMet = report("pipeline, the tool keeps its checkpoints", piped);
+const isMetWithCheckpoint = report("pipeline, with a checkpoint of its own", checkpointed);
+process.exitCode = isMet && isMetWithCheckpoint ? 0 : 1;
