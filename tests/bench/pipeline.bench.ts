@@ -50,7 +50,7 @@ const tool = {
   effect: "write",
   idempotent: true,
   schema: z.object({ text: z.string() }),
-  touches: () => ({ paths: [{ path: join(folder, "src", "a.ts"), access: "write" }] }),
+  touches: () => ({ paths: [{ path: join(folder, "src", "a.ts"), access: "write" as const }] }),
   execute: ({ text }: { text: string }) => Promise.resolve(text),
 } as const;
 // Built-in tools keep their own checkpoints as part of writing; for others the pipeline does, with its fsyncs.
