@@ -140,7 +140,7 @@ test("the typed arrays score every unit as a slow reading of the rules does", ()
         text,
       }));
       const segment = buildSegment(files);
-      const ranking = rank({ segments: [segment], isLive: () => true }, parseQuery(words.join(" ")));
+      const ranking = rank({ segments: [segment], isLive: () => true }, parseQuery(words.join(" ")), 200);
       oracle(files, words.join(" ")).forEach((expected, unit) => {
         expect(ranking.scoreOf(0, unit), `unit ${unit}`).toBeCloseTo(expected, 3);
       });
@@ -162,7 +162,7 @@ test("cut into several segments, the same files get the same order", () => {
       }));
       const asked = parseQuery(words.join(" "));
       const scores = (segments: SourceFile[][]): number[] =>
-        rank({ segments: segments.map(buildSegment), isLive: () => true }, asked).best.map(
+        rank({ segments: segments.map(buildSegment), isLive: () => true }, asked, 200).best.map(
           ({ score }) => score,
         );
       const whole = scores([files]);
@@ -171,5 +171,34 @@ test("cut into several segments, the same files get the same order", () => {
       for (const [at, score] of whole.entries()) expect(parts[at]).toBeCloseTo(score, 3);
     }),
     { numRuns: 100 },
+  );
+});
+
+test("files that can't hold one of the best units are left out, and only those", () => {
+  const many = fc.array(
+    fc.array(line, { maxLength: 5 }).map((lines) => lines.join("\n")),
+    { minLength: 70, maxLength: 120 },
+  );
+  fc.assert(
+    fc.property(many, query, fc.integer({ min: 1, max: 40 }), (contents, words, limit) => {
+      const segment = buildSegment(
+        contents.map((text, at) => ({
+          path: `memory/n${at}.md`,
+          size: 0,
+          mtimeMs: 0,
+          ctimeMs: 0,
+          checksum: 0,
+          text,
+        })),
+      );
+      const { best, scoreOf } = rank(
+        { segments: [segment], isLive: (_segment, file) => file % 7 !== 3 },
+        parseQuery(words.join(" ")),
+        limit,
+      );
+      const all = [...segment.unitStart.keys()].map((unit) => scoreOf(0, unit)).filter((score) => score > 0);
+      expect(best.map(({ score }) => score)).toEqual(all.sort((a, b) => b - a).slice(0, limit));
+    }),
+    { numRuns: 50 },
   );
 });

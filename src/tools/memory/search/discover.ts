@@ -57,11 +57,10 @@ export async function discover(root: string, enter: (folder: string) => void = (
       else if (entry.isFile() && isMarkdown(entry.name)) names.push(path);
     }
   }
-  names.sort();
   const files: FoundFile[] = [];
   for (const [at, path] of names.entries()) {
     if (at % BATCH === BATCH - 1) await nextTurn();
-    const found = lstatSync(join(root, path), { throwIfNoEntry: false });
+    const found = lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
     if (found?.isFile() !== true) continue;
     if (found.size > LARGEST_FILE) skipped.too_large += 1;
     else files.push({ path, size: found.size, mtimeMs: found.mtimeMs, ctimeMs: found.ctimeMs });

@@ -131,13 +131,14 @@ export class MemoryIndex {
       await nextTurn();
       await nextTurn();
     }
-    if (!this.#isLoaded) {
-      for (const { bytes, segment } of await loadSegments(this.savePath)) this.#addBlock(segment, bytes);
-      this.#isLoaded = true;
-    }
     if (!this.#watch.isComplete || this.#dirty.has("*")) {
       this.#dirty.clear();
-      await this.#compare(await this.#scan(), events);
+      // The saved index is read while the files are looked at.
+      const saved = this.#isLoaded ? [] : loadSegments(this.savePath);
+      const found = await this.#scan();
+      for (const { bytes, segment } of await saved) this.#addBlock(segment, bytes);
+      this.#isLoaded = true;
+      await this.#compare(found, events);
     } else if (this.#dirty.size > 0) {
       const paths = [...this.#dirty];
       this.#dirty.clear();
@@ -231,7 +232,8 @@ export class MemoryIndex {
     );
   }
 
-  async #build(paths: readonly string[], events: IndexEvents): Promise<void> {
+  async #build(found: readonly string[], events: IndexEvents): Promise<void> {
+    const paths = found.toSorted();
     const unusable: [string, keyof Skipped][] = [];
     await buildInWorker({ root: this.root, paths }, (message) => {
       if (message.kind === "progress") events.progress?.(message.done, paths.length);
