@@ -191,13 +191,15 @@ test("files that can't hold one of the best units are left out, and only those",
           text,
         })),
       );
-      const { best, scoreOf } = rank(
+      const ranking = rank(
         { segments: [segment], isLive: (_segment, file) => file % 7 !== 3 },
         parseQuery(words.join(" ")),
         limit,
       );
-      const all = [...segment.unitStart.keys()].map((unit) => scoreOf(0, unit)).filter((score) => score > 0);
-      expect(best.map(({ score }) => score)).toEqual(all.sort((a, b) => b - a).slice(0, limit));
+      const all = [...segment.unitStart.keys()]
+        .map((unit) => ranking.scoreOf(0, unit))
+        .filter((score) => score > 0);
+      expect(ranking.best.map(({ score }) => score)).toEqual(all.sort((a, b) => b - a).slice(0, limit));
     }),
     { numRuns: 50 },
   );
