@@ -87,10 +87,12 @@ export function isMarkdown(name: string): boolean {
   return name.toLowerCase().endsWith(".md");
 }
 
-/** A folder may be called notes.md too. */
-export async function isFolder(path: string): Promise<boolean> {
+export type EntryKind = "file" | "folder" | "none";
+
+/** A folder may be called notes.md too; a link or a device is none to us. */
+export async function kindOf(path: string): Promise<EntryKind> {
   return lstat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
+    (found) => (found.isDirectory() ? "folder" : found.isFile() ? "file" : "none"),
+    () => "none",
   );
 }

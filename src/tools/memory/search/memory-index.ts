@@ -4,11 +4,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { buildInWorker } from "./build-in-worker.ts";
 import {
   discover,
-  isFolder,
   isMainFile,
   isMarkdown,
+  kindOf,
   noneSkipped,
   statFile,
+  type EntryKind,
   type FoundFile,
   type Skipped,
 } from "./discover.ts";
@@ -142,9 +143,10 @@ export class MemoryIndex {
     } else if (this.#dirty.size > 0) {
       const paths = [...this.#dirty];
       this.#dirty.clear();
-      const folders = await Promise.all(paths.map((path) => isFolder(join(this.root, path))));
-      if (folders.includes(true)) await this.#compare(await this.#scan(), events);
-      else await this.#take(paths, events);
+      const kinds = await Promise.all(paths.map((path) => kindOf(join(this.root, path))));
+      const those = (kind: EntryKind): string[] => paths.filter((_path, at) => kinds[at] === kind);
+      if (kinds.includes("folder")) await this.#compare(await this.#scan(), events);
+      else await this.#take(those("file"), those("none"), events);
     }
     if (this.#isWorn()) await this.#buildAll(await this.#scan(), events);
   }
@@ -173,20 +175,17 @@ export class MemoryIndex {
         this.#deltaFiles.get(file.path) ?? this.#unusable.get(file.path) ?? this.#inBlock(file.path);
       if (known?.size !== file.size || known.ctimeMs !== file.ctimeMs) changed.push(file.path);
     }
-    for (const path of [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()]) {
-      if (!present.has(path)) changed.push(path);
-    }
-    if (changed.length > 0) await this.#take(changed, events);
+    const gone = [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()].filter(
+      (path) => !present.has(path),
+    );
+    await this.#take(changed, gone, events);
   }
 
   /** Brings paths up to date: few of them in the delta, many as a block of their own. */
-  async #take(paths: readonly string[], events: IndexEvents): Promise<void> {
-    const present: string[] = [];
-    const stats = await Promise.all(paths.map((path) => statFile(this.root, path)));
-    for (const [at, path] of paths.entries()) {
-      this.#forget(path);
-      if (stats[at] !== undefined) present.push(path);
-    }
+  async #take(present: readonly string[], gone: readonly string[], events: IndexEvents): Promise<void> {
+    const isInDelta = [...present, ...gone].some((path) => this.#deltaFiles.has(path));
+    for (const path of [...present, ...gone]) this.#forget(path);
+    if (present.length === 0 && !isInDelta) return;
     if (this.#deltaFiles.size + present.length <= LARGEST_DELTA) {
       for (const path of present) {
         const read = await readText(this.root, path);
@@ -199,12 +198,11 @@ export class MemoryIndex {
         this.#delta = buildSegment(this.#deltaFiles.values());
         return;
       }
-      present.length = 0;
     }
-    const all = [...this.#deltaFiles.keys(), ...present];
+    const all = new Set([...this.#deltaFiles.keys(), ...present]);
     this.#deltaFiles.clear();
     this.#delta = buildSegment([]);
-    await this.#build(all, events);
+    await this.#build([...all], events);
   }
 
   #forget(path: string): void {
