@@ -1,7 +1,9 @@
 import { dateFit } from "./dates.ts";
-import type { Query } from "./query.ts";
-import { SegmentScores, termIds, type AskedTerm } from "./segment-scores.ts";
+import type { Query, QueryTerm } from "./query.ts";
+import { SegmentScores, termIds, type AskedTerm, type Relative } from "./segment-scores.ts";
 import { fileOfUnit, type Segment } from "./segment.ts";
+import { meantTerms } from "./spelling.ts";
+import { hashTerm, type TermHash } from "./term-hash.ts";
 
 /** Few, and each does something one can name; see docs/memory.md. */
 export interface RankTuning {
@@ -15,7 +17,7 @@ export interface RankTuning {
   label: number;
   /** What a unit gets of a term in a heading above it. */
   heading: number;
-  /** Another word with the same first letters, relative to the word itself. */
+  /** Another word with the same first letters or nearly the same spelling, relative to the word itself. */
   family: number;
   /** Up to this share more for a file whose date is the question's. */
   date: number;
@@ -117,21 +119,30 @@ function scoresOf(corpus: Corpus, query: Query, tuning: RankTuning): SegmentScor
     tokens += segment.tokenCount;
   }
   const average = units === 0 ? 1 : Math.max(1, tokens / units);
+  // Counted in all segments: a word is as rare as it is in the whole memory.
+  const countOf = ({ low, high }: TermHash): number => {
+    let count = 0;
+    for (const segment of corpus.segments) {
+      const id = segment.terms.get(low, high);
+      if (id >= 0) count += segment.termUnits[id] ?? 0;
+    }
+    return count;
+  };
+  const rarity = (holding: number): number => Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
   const asked = query.terms.map((term): AskedTerm => {
-    // Counted in all segments: a word is as rare as it is in the whole memory.
-    const ids = corpus.segments.map((segment) => termIds(segment, term, tuning));
-    let holding = 0;
+    const holding = countOf(term);
+    // A word that stands nowhere itself is judged by its relatives, as a rare word.
+    const idf = rarity(holding);
+    const relatives = relativesOf(term, tuning, (other) => countOf(hashTerm(other)) > 0, holding === 0).map(
+      // A common word doesn't become a rare one by being meant for it.
+      (other) => ({ ...other, scale: other.scale * Math.min(1, rarity(countOf(other)) / idf) }),
+    );
+    const ids = corpus.segments.map((segment) => termIds(segment, term, tuning.family, relatives));
     let occurrences = 0;
     corpus.segments.forEach((segment, number) => {
-      for (const { id, scale } of ids[number] ?? []) {
-        const count = segment.termUnits[id] ?? 0;
-        occurrences += count;
-        if (scale === 1) holding += count;
-      }
+      for (const { id } of ids[number] ?? []) occurrences += segment.termUnits[id] ?? 0;
     });
     const isCommon = occurrences > 50 && occurrences > units * tuning.spreadLimit;
-    // A word that stands nowhere itself is judged by its family, as a rare word.
-    const idf = Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
     return { ids, weight: term.weight * idf, reach: isCommon ? 0 : tuning.spread.length };
   });
   return corpus.segments.map((segment, number) => {
@@ -143,6 +154,22 @@ function scoresOf(corpus: Corpus, query: Query, tuning: RankTuning): SegmentScor
     };
     return new SegmentScores(segment, number, asked, query.excluded, average, tuning, boost);
   });
+}
+
+function relativesOf(
+  term: QueryTerm,
+  tuning: RankTuning,
+  isKnown: (term: string) => boolean,
+  isUnknown: boolean,
+): Relative[] {
+  const scaled = (others: readonly TermHash[], scale: number): Relative[] =>
+    others.map(({ low, high }) => ({ low, high, scale }));
+  return [
+    ...scaled(term.synonyms, tuning.synonym),
+    ...scaled(term.things, tuning.thing),
+    ...scaled(term.joined, tuning.family),
+    ...(isUnknown ? scaled(meantTerms(term.term, isKnown).map(hashTerm), tuning.family) : []),
+  ];
 }
 
 interface BoundedFile {

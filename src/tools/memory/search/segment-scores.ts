@@ -11,6 +11,11 @@ export interface ScaledTerm {
   scale: number;
 }
 
+/** Another word that counts for a word of the query. */
+export interface Relative extends TermHash {
+  scale: number;
+}
+
 /** A word of the query as the index knows it. */
 export interface AskedTerm {
   /** By segment: the word and its relatives. */
@@ -34,27 +39,27 @@ interface TermHits {
 const EXCLUDED = -1;
 const MOST_RELATIVES = 64;
 
-export function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): ScaledTerm[] {
+/** The word itself, its family (words with the same first letters) and its relatives, as far as the segment has them. */
+export function termIds(
+  segment: Segment,
+  term: QueryTerm,
+  family: number,
+  relatives: readonly Relative[],
+): ScaledTerm[] {
   const own = segment.terms.get(term.low, term.high);
   const ids = own < 0 ? [] : [{ id: own, scale: 1 }];
-  if (term.group) {
-    const head = segment.groups.get(term.group.low, term.group.high);
-    if (head >= 0) {
-      let id = head;
-      do {
-        if (id !== own) ids.push({ id, scale: tuning.family });
-        id = segment.termNext[id] ?? head;
-      } while (id !== head && ids.length < MOST_RELATIVES);
-    }
+  const head = term.group ? segment.groups.get(term.group.low, term.group.high) : -1;
+  if (head >= 0) {
+    let id = head;
+    do {
+      if (id !== own) ids.push({ id, scale: family });
+      id = segment.termNext[id] ?? head;
+    } while (id !== head && ids.length < MOST_RELATIVES);
   }
-  const add = (others: readonly TermHash[], scale: number): void => {
-    for (const { low, high } of others) {
-      const id = segment.terms.get(low, high);
-      if (id >= 0) ids.push({ id, scale });
-    }
-  };
-  add(term.synonyms, tuning.synonym);
-  add(term.things, tuning.thing);
+  for (const { low, high, scale } of relatives) {
+    const id = segment.terms.get(low, high);
+    if (id >= 0) ids.push({ id, scale });
+  }
   return ids;
 }
 
