@@ -37,8 +37,10 @@ interface Block {
 /** More changed files, or more of their text, than this make a block of their own. */
 const LARGEST_DELTA = 64;
 const LARGEST_DELTA_CHARACTERS = 1_000_000;
-/** With more blocks than this, or more dead than living files, everything is built anew. */
-const MOST_BLOCKS = 16;
+/** With more small blocks than this, or more dead than living files, everything is built anew. */
+const MOST_SMALL_BLOCKS = 16;
+/** What a whole build makes of a huge memory is larger: it isn't worn from the start. */
+const SMALL_BLOCK_BYTES = 1_000_000;
 
 /**
  * The index of one memory root: blocks, saved to disk, and a small delta for what changed since. Before each search it
@@ -155,7 +157,8 @@ export class MemoryIndex {
     let files = 0;
     for (const { segment } of this.#blocks) files += segment.files.length;
     const dead = files - this.#places.size;
-    return this.#blocks.length > MOST_BLOCKS || dead > this.#places.size + LARGEST_DELTA;
+    const small = this.#blocks.filter(({ bytes }) => bytes.length < SMALL_BLOCK_BYTES).length;
+    return small > MOST_SMALL_BLOCKS || dead > this.#places.size + LARGEST_DELTA;
   }
 
   async #scan(): Promise<FoundFile[]> {
