@@ -58,7 +58,7 @@ function kb(bytes) {
 
 function isExpected(path) {
   if (path.startsWith("dist/"))
-    return /\.(?:js|cjs|map|d\.ts|json|txt)$/.test(path) && !path.includes(".stamp");
+    return /\.(?:js|cjs|mjs|wasm|map|d\.ts|json|txt)$/.test(path) && !path.includes(".stamp");
   return /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|mcp\.json\.example|server\.json)$/.test(
     path,
   );

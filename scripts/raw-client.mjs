@@ -77,7 +77,7 @@ export function check(condition, message) {
   if (!condition) throw new Error(message);
 }
 
-/** Lists the tools, reads a note and applies a patch; returns how many tools there were. */
+/** Lists the tools and uses each kind, worker threads and the sandbox included; returns how many tools there were. */
 export async function smoke(client, workspace) {
   const tools = await client.list();
   for (const name of ["apply_patch", "memory_get"]) {
@@ -101,6 +101,18 @@ export async function smoke(client, workspace) {
   );
   const refused = await client.call("memory_get", { filePath: "memory/../made.txt" });
   check(refused.isError === true, "a path out of memory/ was not refused");
+  const found = await client.call("memory_search", { query: "first line" });
+  check(found.content[0].text.includes("The first line."), `memory_search: ${JSON.stringify(found)}`);
+  const strategy = { type: "js", source: "export default ({ text }) => text.toUpperCase();" };
+  const properties = { text: { type: "string" } };
+  const input_schema = { type: "object", properties, required: ["text"] };
+  const definition = { name: "shout", description: "Shouts.", input_schema, strategy };
+  const made = await client.call("tool_create", { action: "create", definition });
+  check(made.isError !== true, `tool_create: ${JSON.stringify(made)}`);
+  const shouted = await client.call("shout", { text: "hello" });
+  check(shouted.content[0].text === "HELLO", `shout: ${JSON.stringify(shouted)}`);
+  const jobs = await client.call("cron", { action: "list" });
+  check(jobs.isError !== true, `cron: ${JSON.stringify(jobs)}`);
   const code = await client.close();
   check(code === 0, `the server ended with ${code} after its stdin was closed`);
   return tools.length;

@@ -80,7 +80,7 @@ export async function runAgent(options: AgentOptions): Promise<RunResult> {
         history: options.history ?? [],
         system: options.systemPrompt ?? model.system,
         model,
-        apiKey: await resolveApiKey(model.apiKey, options.env ?? process.env, undefined),
+        apiKey: await resolveApiKey(model.apiKey, options.env ?? process.env, (name) => camel.secret(name)),
         tools: camel.dispatcher.list(caller).map(functionOf),
         callTool: (name, args, toolSignal) =>
           camel.dispatcher.call({ id: newId("call"), name, args, caller, signal: toolSignal }),

@@ -13,6 +13,7 @@ import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
 import { cache } from "./pipeline/cache.ts";
+import { checkpoint } from "./pipeline/checkpoint.ts";
 import { circuitBreaker } from "./pipeline/circuit-breaker.ts";
 import { createEvents, emitEvents, type CamelEventType, type CamelListener } from "./pipeline/events.ts";
 import { createHookRunner, hooks } from "./pipeline/hooks.ts";
@@ -29,20 +30,20 @@ import { announceDue } from "./pipeline/announce-due.ts";
 import { withInbox } from "./server/inbox-resource.ts";
 import type { PromptHooks } from "./runners/create.ts";
 import { functionOf } from "./server/functions.ts";
-import { supervise } from "./server/supervise.ts";
+import { createSupervisors, type Supervisors } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
-import { matchesName } from "./shared/glob.ts";
+import { literalPath, matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
 import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
+import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
-import { finishInterruptedPatches } from "./tools/apply-patch/unfinished.ts";
 import type { ToolContext } from "./tools/context.ts";
 import { createDynamicTools } from "./tools/dynamic/registry.ts";
 import { builtinTools, toolsOfTier } from "./tools/index.ts";
@@ -89,8 +90,10 @@ export interface Camel {
   onJobsChanged(listener: () => void): () => void;
   /** The user's scripts around prompts; the runners call them. */
   promptHooks: PromptHooks;
-  /** Starts a claimed run in a process of its own. */
-  supervise: ToolContext["supervise"];
+  /** The value of `secret://name`, for the key of a runner's endpoint. */
+  secret(name: string): Promise<string>;
+  /** Start claimed runs in processes of their own. */
+  supervisors: Supervisors;
   /** Flushes what is pending. */
   close(): Promise<void>;
 }
@@ -189,6 +192,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     flush: () => fileAudit.flush(),
   };
 
+  const supervisors = createSupervisors({ home, configFile, clock, log });
+  const background = new Set<Promise<void>>();
   let clientTools: { from: unknown; tools: ToolDef[] } = { from: undefined, tools: [] };
   const loadClientTools = async (): Promise<void> => {
     const { clientTools: definitions } = settings();
@@ -214,6 +219,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     log,
     settings,
     builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
+    listed: (caller) => dispatcher.list(caller),
     workspace: hints.explicit ?? hints.host ?? cwd,
     onChange: () => {
       for (const listener of listeners) listener();
@@ -252,6 +258,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       mayRead: (path, tools = []) =>
         mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
       progress: (update) => call.progress?.(update),
+      later: (work) => {
+        const settled = work.catch((error: unknown) => log.warn(`after ${call.name}: ${String(error)}`));
+        background.add(settled);
+        void settled.finally(() => background.delete(settled));
+      },
       dynamicTools,
       callTool: (name, args, nested = {}) =>
         dispatcher.call({
@@ -272,6 +283,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
           env,
           clock,
           hooks: promptHooks,
+          secret,
           tools: () => {
             const caller = { ...call.caller, depth: call.caller.depth + 1 };
             return dispatcher.list(caller).map(functionOf);
@@ -283,14 +295,19 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
         for (const listener of jobListeners) listener();
       },
       whereInConfig: (key) => locateInConfig(paths.user, key),
-      supervise: (run) => supervise({ ...run, home, configFile, log }),
+      supervise: (run) => supervisors.start(run),
     };
   };
 
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   const accessOptions: AccessOptions = {
     config: policyInForce,
-    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
+    forbidden: [
+      ...FORBIDDEN_PATHS,
+      ...stateFolders(home),
+      // Wherever --config put it: who may write it decides about everything.
+      ...[paths.user, `${home}.key`].map(literalPath),
+    ],
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
@@ -306,6 +323,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     clock,
     log,
   });
+  const secret = async (name: string): Promise<string> => {
+    const { createSecrets } = await import("./stores/secrets.ts");
+    return createSecrets({ home, env, keychain: settings().dynamicTools.keychain, clock }).get(name);
+  };
   let openInbox: Promise<Inbox> | undefined;
   const inbox = (): Promise<Inbox> =>
     (openInbox ??= import("./stores/inbox.ts").then(({ createFileInbox }) =>
@@ -365,6 +386,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       maxExecutions({ limitsOf }),
       approvalGate(loadApproval), // a person's time isn't the tool's
       cache({ clock, limitsOf }), // after approval: an answer from memory needs leave too
+      checkpoint({ home, bounds: () => settings().checkpoints, log }), // outside retry: what was before the first attempt counts
       retry({ clock, random: options.random ?? Math.random, limitsOf }),
       circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts
       timeout({
@@ -377,7 +399,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   let recovery = Promise.resolve();
   const recoveryTimer = clock.setTimeout(() => {
-    recovery = finishInterruptedPatches(home, log);
+    recovery = finishInterruptedWrites(home, log);
   }, RECOVERY_DELAY_MS);
 
   return {
@@ -393,6 +415,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
     approvals,
     promptHooks,
+    secret,
     on: (type, listener) => events.on(type, listener),
     onToolsChanged(listener) {
       listeners.add(listener);
@@ -406,12 +429,14 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       jobListeners.add(listener);
       return () => jobListeners.delete(listener);
     },
-    supervise: (run) => supervise({ ...run, home, configFile, log }),
+    supervisors,
     async close() {
+      supervisors.stop();
       poll?.cancel();
       listeners.clear();
       recoveryTimer.cancel();
       await recovery;
+      await Promise.all(background);
       await dynamicTools.close();
       await auditStore.flush();
     },
@@ -436,7 +461,7 @@ function stateFolders(home: string): string[] {
     "passphrase.salt",
     "tokens.json",
     "config.yaml",
-  ].map((name) => join(home, name).replaceAll("\\", "/"));
+  ].map((name) => literalPath(join(home, name)));
 }
 
 /** A nested call has its own time, and so the configured limit. */

@@ -20,6 +20,8 @@ Commands
   call TOOL JSON|@FILE|-     call a tool from the shell
   tools list|info|schema     show the tools and their schemas
   patch [FILE|-] [--dry-run] apply a patch in the current folder
+  checkpoint list|show|restore
+                             undo what a tool changed
   memory search|get|add|list|reindex|stats
                              the memory for people: search WORDS, get FILE[:FROM-TO], add TEXT, list [GLOB]
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
@@ -63,6 +65,7 @@ const FLAGS = {
   json: { type: "boolean" },
   pretty: { type: "boolean" },
   "dry-run": { type: "boolean" },
+  force: { type: "boolean" },
   name: { type: "string" },
   url: { type: "string" },
   "token-env": { type: "string" },
@@ -101,6 +104,7 @@ export interface Flags {
   json?: boolean;
   pretty?: boolean;
   "dry-run"?: boolean;
+  force?: boolean;
   name?: string;
   url?: string;
   "token-env"?: string;
@@ -143,6 +147,7 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   call: async () => (await import("./commands/call.ts")).call,
   tools: async () => (await import("./commands/tools.ts")).tools,
   patch: async () => (await import("./commands/patch.ts")).patch,
+  checkpoint: async () => (await import("./commands/checkpoint.ts")).checkpoint,
   memory: async () => (await import("./commands/memory.ts")).memory,
   policy: async () => (await import("./commands/policy.ts")).policy,
   secret: async () => (await import("./commands/secret.ts")).secret,

@@ -61,7 +61,7 @@ export const runnerSchema = z.strictObject({
         .string()
         .min(1)
         .optional()
-        .describe("env:NAME (or secret://NAME where a secret store is set up); a bare key works too."),
+        .describe("env:NAME, secret://NAME (see `camel-mcp secret`), or the key itself."),
       baseUrl: z.url().default("https://api.openai.com/v1"),
       provider: z.enum(["openai", "anthropic", "openrouter", "ollama", "other"]).default("openai"),
       thinking: z.string().min(1).default("off"),

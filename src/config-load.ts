@@ -91,8 +91,10 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   if (workspace.autonomy.allowSensitiveFiles) {
     ignore("autonomy.allowSensitiveFiles", "only your own config file may allow sensitive files.");
   }
-  const rules = workspace.rules.filter((rule) => rule.decision !== "allow");
-  if (rules.length < workspace.rules.length)
+  const withoutAllow = (rules: readonly Rule[]): Rule[] => rules.filter((rule) => rule.decision !== "allow");
+  const rules = withoutAllow(workspace.rules);
+  const scopes = workspace.scopes.map((scope) => ({ ...scope, rules: withoutAllow(scope.rules) }));
+  if ([workspace, ...workspace.scopes].some((one) => one.rules.some((rule) => rule.decision === "allow")))
     ignore("a rule with decision: allow", "a workspace file may only ask or deny.");
   if (workspace.approvals.allowlist.length > 0)
     ignore("approvals.allowlist", "only your own config file may let calls pass without asking.");
@@ -100,6 +102,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
     "memory",
     "audit",
     "results",
+    "checkpoints",
     "http",
     "hooks",
     "clientTools",
@@ -126,6 +129,7 @@ function narrowed(workspace: Config, user: Config, source: string, warnings: str
   return {
     ...workspace,
     rules,
+    scopes,
     autonomy: { ...workspace.autonomy, allowSensitiveFiles: user.autonomy.allowSensitiveFiles },
   };
 }

@@ -345,6 +345,21 @@ export const configSchema = z.strictObject({
       maxCount: z.number().int().min(1).default(200).describe("Archived results kept for each agent."),
     })
     .prefault({}),
+  checkpoints: z
+    .strictObject({
+      maxAgeDays: z.number().positive().default(30),
+      maxBytes: z
+        .number()
+        .int()
+        .min(0)
+        .default(500_000_000)
+        .describe(
+          "Old contents kept in all, each counted once. The newest checkpoint stays, whatever its size.",
+        ),
+      maxCount: z.number().int().min(1).default(500),
+    })
+    .prefault({})
+    .describe("How much is kept to undo what tools changed."),
   http: z
     .strictObject({
       host: z

@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "../src/config-load.ts";
 import { configJsonSchema } from "../src/config.ts";
+import { adoptTool } from "../src/tools/adopt.ts";
 import type { Logger } from "../src/shared/log.ts";
 import { call, sandbox, startCamel } from "./harness.ts";
 
@@ -96,6 +98,26 @@ describe("the workspace's file may only narrow", () => {
     const patch = "*** Begin Patch\n*** Add File: a.txt\n+a\n*** End Patch";
     expect((await call(camel, "apply_patch", { patch })).code).toBe("approval_required");
   });
+});
+
+test("a scope in the workspace's file can't answer what a tool asks either", async () => {
+  const box = await sandbox({
+    "workspace/.camelagi/config.yaml":
+      "scopes:\n  - { match: {}, rules: [{ tool: '*', decision: allow }] }\n",
+  });
+  const tool = adoptTool({ name: "risky", needsApproval: true, run: () => "done" });
+  const camel = await startCamel(box, { tools: [tool] });
+  expect((await call(camel, "risky", {})).code).toBe("approval_required");
+  expect(camel.config().warnings.join()).toContain("decision: allow");
+  await box.write("home/config.yaml", "rules: [{ tool: risky, decision: allow }]\n");
+  expect((await call(await startCamel(box, { tools: [tool] }), "risky", {})).text).toBe("done");
+});
+
+test("a config file inside the workspace is out of every tool's reach", async () => {
+  const box = await sandbox({ "workspace/a [b] (c)/camel.yaml": "autonomy: { level: full }\n" });
+  const camel = await startCamel(box, { configFile: join(box.workspace, "a [b] (c)", "camel.yaml") });
+  const patch = "*** Begin Patch\n*** Delete File: a [b] (c)/camel.yaml\n*** End Patch";
+  expect((await call(camel, "apply_patch", { patch })).code).toBe("denied_by_policy");
 });
 
 describe("reload", () => {

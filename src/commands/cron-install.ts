@@ -51,6 +51,10 @@ export async function install(context: CommandContext): Promise<number> {
     ],
     crontab: kind === "crontab" ? await currentCrontab() : "",
   });
+  if (entry.includes("_npx"))
+    print(
+      "Note: this runs from npx's cache, which may be emptied. Install camel-mcp for good first: npm install -g camel-mcp\n",
+    );
   print(describe(plan, dry));
   if (dry) return 0;
   for (const { path, text } of plan.files) await replaceFile(path, text, { mode: 0o644 });

@@ -50,11 +50,40 @@ Schedules: 30s 5m 1h 1d, "0 9 * * 1-5", @daily, +20m, 2027-03-14T09:00.
 
 Reads standard input when no file is named. Exit 0 applied, 1 not; a patch applies whole or not at all.
 `,
+  checkpoint: `camel-mcp checkpoint: undo what a tool changed in the current folder (or --workspace).
+
+  checkpoint list [PATH]            newest first; only those that hold this file or folder
+  checkpoint show ID [PATH…]        what changed since, as a diff
+  checkpoint restore ID [PATH…]     all files of that call go back, or none; or only the named ones
+
+  --dry-run        restore: say what would happen, write nothing
+  --force          restore: also files that were edited since
+  --agent ID       whose; the main agent sees those of all
+  --json           for programs
+
+ID is a checkpoint's or that of the call that made it. A restore makes a checkpoint too, so it can be undone.
+Exit 0 done, 1 not.
+`,
   policy: `camel-mcp policy explain TOOL JSON: say what policy would decide, and which line of which file decides.
 
   camel-mcp policy explain apply_patch @arguments.json --agent review
 
+  camel-mcp policy command LINE: say whether a command line would need approval. Nothing is run.
+
 Exit 0 allow, 3 ask, 4 deny. --json for programs.
+`,
+  secret: `camel-mcp secret: values that tools use as secret://NAME. Nothing shows a value again.
+
+  secret set NAME      reads the value from stdin
+  secret list          the names
+  secret remove NAME
+`,
+  key: `camel-mcp key: the key that tools and secrets are sealed with.
+
+  key status           its id, and where it comes from
+  key rotate           makes a new one and seals everything with it; may be interrupted and repeated
+
+A key of your own: give the new one as CAMEL_MCP_KEY and the old one as CAMEL_MCP_KEY_PREVIOUS, then rotate.
 `,
   token: `camel-mcp token: bearer tokens for \`serve\`.
 

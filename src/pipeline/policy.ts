@@ -52,6 +52,7 @@ export type PathMatcher = (pattern: string, path: string) => boolean;
 /** Never touched by any tool. The home folder of the product itself is added by the composition root. */
 export const FORBIDDEN_PATHS: readonly string[] = [
   "/etc",
+  "/private/etc",
   "/proc",
   "/sys",
   "/dev",
@@ -158,7 +159,12 @@ function byApproval(
   facts: Facts,
   matchRule: RuleMatcher,
 ): Verdict | undefined {
-  if (facts.approval?.state !== "needed") return undefined;
+  const why = facts.needsApproval
+    ? `${facts.tool} always asks`
+    : facts.approval?.state === "needed"
+      ? facts.approval.why
+      : undefined;
+  if (why === undefined) return undefined;
   for (const layer of layers) {
     const index = layer.policy.rules.findIndex((rule) => rule.decision === "allow" && matchRule(rule, facts));
     const rule = layer.policy.rules[index];
@@ -166,9 +172,9 @@ function byApproval(
   }
   return {
     decision: "ask",
-    rule: facts.approval.why,
+    rule: why,
     source: layers[0]?.source ?? "built-in defaults",
-    change: `Add an allow rule for ${facts.tool} in ${layers[0]?.source ?? "the config"}.`,
+    change: `Add an allow rule for ${facts.tool} to your config file.`,
   };
 }
 
@@ -264,7 +270,7 @@ function byApprovals(layer: PolicyLayer, facts: Facts): Verdict | undefined {
   if (mode === "always") return ask("approvals.mode is always");
   if (mode === "smart" && facts.effect !== "read")
     return ask(`approvals.mode is smart and the call's effect is ${facts.effect}`);
-  return facts.needsApproval ? ask(`${facts.tool} always asks`) : undefined;
+  return undefined;
 }
 
 function byPath(

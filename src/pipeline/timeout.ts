@@ -2,7 +2,13 @@ import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
 
-/** Ends a call after its time, or when the caller has gone; the tool's signal is aborted either way. */
+/** How long a tool that was told to stop has to say how it ended. */
+const GRACE_MS = 2_000;
+
+/**
+ * Ends a call after its time, or when the caller has gone; the tool's signal is aborted either way. What finishes all
+ * the same is answered as finished: a change that was made must never be reported as stopped.
+ */
 export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): number }): Middleware {
   return async function timeout(call, next) {
     const seconds = options.seconds(call);
@@ -20,12 +26,14 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
         return controller.signal;
       },
     };
+    let grace: { cancel(): void } | undefined;
     let stop = (): void => {};
+    const work = next();
     const ended = new Promise<never>((_, reject) => {
       const end = (error: CamelError): void => {
         failure = error;
         controller?.abort(error);
-        reject(error);
+        grace = options.clock.setTimeout(() => reject(error), GRACE_MS);
       };
       const timer = options.clock.setTimeout(() => {
         end(
@@ -38,11 +46,14 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
       call.signal.addEventListener("abort", onAbort, { once: true });
       stop = () => {
         timer.cancel();
+        grace?.cancel();
         call.signal.removeEventListener("abort", onAbort);
       };
     });
     try {
-      return await Promise.race([next(), ended]);
+      return await Promise.race([work, ended]);
+    } catch (error) {
+      throw failure ?? error;
     } finally {
       stop();
     }

@@ -11,7 +11,7 @@ export const PRESETS: Record<"claude" | "codex" | "gemini" | "copilot" | "openco
   claude: { argv: ["claude", "--print", "--output-format", "json"], parse: parseClaude },
   codex: { argv: ["codex", "exec", "--json", "--skip-git-repo-check", "-"], parse: parseCodex },
   gemini: { argv: ["gemini", "--output-format", "json"], parse: parseGemini },
-  copilot: { argv: ["copilot", "--silent", "--no-color"] },
+  copilot: { argv: ["copilot", "--output-format", "json", "--no-ask-user"], parse: parseCopilot },
   opencode: { argv: ["opencode", "run", "--format", "json"], parse: parseOpencode },
 };
 
@@ -64,6 +64,16 @@ function parseGemini(stdout: string): RunnerAnswer | undefined {
       ? {}
       : { usage: { inputTokens: sum("prompt"), outputTokens: sum("candidates") } }),
   };
+}
+
+/** One event a line; the answer is what the assistant said, without the empty turns that only call tools. */
+function parseCopilot(stdout: string): RunnerAnswer | undefined {
+  const said = objectsIn(stdout)
+    .filter((event) => event["type"] === "assistant.message")
+    .map((event) => objectAt(event, "data")?.["content"])
+    .filter((content) => typeof content === "string" && content.trim() !== "");
+  const last = said.at(-1);
+  return typeof last === "string" ? { text: last } : undefined;
 }
 
 function parseOpencode(stdout: string): RunnerAnswer | undefined {

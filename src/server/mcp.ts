@@ -219,7 +219,7 @@ export function describeTool(tool: ToolDef, prefix = ""): Tool {
         tool.inputSchema === undefined
           ? jsonSchema(tool.schema, "input")
           : { ...tool.inputSchema, type: "object" },
-      ...(tool.output === undefined ? {} : { outputSchema: jsonSchema(tool.output, "output") }),
+      ...(tool.output === undefined ? {} : { outputSchema: outputSchemaOf(tool.output) }),
       annotations: {
         title: tool.title,
         readOnlyHint: tool.effect === "read",
@@ -237,6 +237,15 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): { type: "objec
   const { $schema: _, additionalProperties: _unused, ...rest } = z.toJSONSchema(schema, { io });
   // No additionalProperties: a boolean or empty schema makes some hosts drop every tool of the server.
   return { ...rest, type: "object" };
+}
+
+/**
+ * Nothing is required in it: 1.x clients check the structured content of errors against it too, and would turn an
+ * error that says what to do next into one of the protocol that doesn't.
+ */
+function outputSchemaOf(output: z.ZodObject): { type: "object"; [key: string]: unknown } {
+  const { required: _, ...rest } = jsonSchema(output, "output");
+  return rest;
 }
 
 /** A cursor is the index to go on at; anything else a client sends as one is its mistake. */

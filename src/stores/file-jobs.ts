@@ -39,14 +39,20 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
     return parseJob(text, id);
   };
 
+  const ids = async (): Promise<string[]> =>
+    (await readdir(directory).catch(() => []))
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => name.slice(0, -5))
+      .filter(isJobId);
+
   return {
     get,
+    ids,
     async list() {
-      const names = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith(".json"));
-      const ids = names.map((name) => name.slice(0, -5)).filter(isJobId);
+      const all = await ids();
       const jobs: Job[] = [];
-      for (let start = 0; start < ids.length; start += READ_AT_ONCE) {
-        const batch = ids.slice(start, start + READ_AT_ONCE);
+      for (let start = 0; start < all.length; start += READ_AT_ONCE) {
+        const batch = all.slice(start, start + READ_AT_ONCE);
         // One unreadable file must not hide all the other jobs.
         const read = await Promise.all(batch.map((id) => get(id).catch(() => undefined)));
         for (const job of read) if (job !== undefined) jobs.push(job);

@@ -37,6 +37,8 @@ export interface Job {
 
 export interface JobStore {
   list(): Promise<Job[]>;
+  /** Without reading a job. */
+  ids(): Promise<string[]>;
   get(id: string): Promise<Job | undefined>;
   /** False when a job with this id exists already. */
   add(job: Job): Promise<boolean>;

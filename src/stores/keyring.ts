@@ -37,7 +37,7 @@ interface StoredKeys {
   keys: { id: string; key: string }[];
 }
 
-export function keyFileOf(home: string): string {
+function keyFileOf(home: string): string {
   return `${home}.key`;
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, unlink } from "node:fs/promises";
+import { mkdir, readdir, unlink } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,11 +18,13 @@ export interface Presence {
 /** Unix socket paths are limited to 104 bytes on macOS and 108 on Linux. */
 const LONGEST_PATH = 100;
 const CONNECT_MS = 2_000;
+const MANY = 100;
 
 /** `onStop` is called when another process asks this one to end its run. */
 export async function announce(directory: string, onStop?: () => void): Promise<Presence> {
   const name = `${process.pid.toString(36)}${randomBytes(5).toString("hex")}`;
   const socket = await socketPath(directory, name);
+  await removeDead(directory);
   const server: Server = createServer((connection) => {
     connection.on("error", () => {});
     connection.on("data", (data) => {
@@ -44,6 +46,16 @@ export async function announce(directory: string, onStop?: () => void): Promise<
         server.close(() => resolve());
       }),
   };
+}
+
+/** Sockets of processes that were killed stay as files; nobody may ever ask after them. */
+async function removeDead(directory: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const sockets = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith(".sock"));
+  if (sockets.length < MANY) return;
+  await Promise.all(
+    sockets.map((name) => isAlive({ pid: 0, host: hostname(), socket: join(directory, name) })),
+  );
 }
 
 async function socketPath(directory: string, name: string): Promise<string> {

@@ -12,12 +12,12 @@ export interface Quality {
   /** Milliseconds of the last calls, oldest first. */
   durations: number[];
   /** The last failures, oldest first. */
-  errors: { at: string; input: string; message: string }[];
+  errors: { at: string; agent: string; input: string; message: string }[];
 }
 
 export interface Sample {
   milliseconds: number;
-  failure?: { input: string; message: string };
+  failure?: { agent: string; input: string; message: string };
 }
 
 /** Counters of all processes on a home. Kept in memory and written in batches; a crash loses the last few. */

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, readdir, rm, stat, unlink } from "node:fs/promises";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
-import { codeOf, linkExclusive, publishExclusive, writeNew } from "./exclusive.ts";
+import { codeOf, linkExclusive, publishExclusive, removeFile, writeNew } from "./exclusive.ts";
 import type { Claim, RunRecord, RunResult, Started } from "./jobs.ts";
 
 /** A job's chain is found by these two. */
@@ -51,11 +51,13 @@ export interface RunStore {
   /** Marks an unfinished claim as one to look after, should a power cut have taken its marker. */
   reactivate(key: ChainKey, seq: number): Promise<void>;
   /** Nothing is left to do for it. */
-  settle(active: ActiveClaim): Promise<void>;
+  settle(active: ActiveClaim): void;
   /** False for a claim made out of turn by a process that slept too long; it counts for nothing. */
   isInChain(key: ChainKey, claim: Claim): Promise<boolean>;
   withdraw(key: ChainKey, claim: Claim): Promise<void>;
   prune(key: ChainKey, keep: number): Promise<void>;
+  /** Forgets the history of jobs that are gone and last ran before that time. */
+  forget(before: number, isThere: (key: ChainKey) => Promise<boolean>): Promise<void>;
 }
 
 const CLAIM = /^(\d{8})\.claim$/;
@@ -69,26 +71,23 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
   const { clock } = options;
   const chains = join(options.directory, "runs");
   const activeFolder = join(options.directory, "active");
-  const folderOf = ({ id, uid }: ChainKey): string => join(chains, `${id}.${uid}`);
+  const folderOf = ({ id, uid }: ChainKey): string => join(chains, id, uid);
   const fileOf = (key: ChainKey, seq: number, kind: string): string =>
     join(folderOf(key), `${String(seq).padStart(8, "0")}.${kind}`);
   const intentOf = (key: ChainKey, claim: Pick<Claim, "seq" | "nonce">): string =>
     join(activeFolder, `${key.id}.${key.uid}.${claim.seq}.${claim.nonce}`);
   const made = new Set<string>();
-  const ensure = async (folder: string): Promise<void> => {
+  const ensure = (folder: string): void => {
     if (made.has(folder)) return;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     made.add(folder);
   };
 
   const claimAt = async (key: ChainKey, seq: number): Promise<Claim | undefined> => {
     const path = fileOf(key, seq, "claim");
-    const claim = await readJson<Claim>(path);
+    const claim = readJson<Claim>(path);
     if (claim !== "broken") return claim;
-    const age = await stat(path).then(
-      (found) => clock.now() - found.mtimeMs,
-      () => 0,
-    );
+    const age = clock.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.now());
     if (age < HALF_WRITTEN_MS) throw new Error(`the claim ${path} is being written`);
     const before = seq > 1 ? await claimAt(key, seq - 1) : undefined;
     const repaired: Claim = {
@@ -113,11 +112,17 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
   };
 
   const publish = async (key: ChainKey, seq: number, kind: string, value: unknown): Promise<boolean> => {
-    await ensure(folderOf(key));
+    ensure(folderOf(key));
     return publishExclusive(fileOf(key, seq, kind), JSON.stringify(value));
   };
 
-  const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+  const namesIn = (folder: string): string[] => {
+    try {
+      return readdirSync(folder);
+    } catch {
+      return [];
+    }
+  };
   const seqsOf = (names: readonly string[]): number[] =>
     names
       .map((name) => Number(CLAIM.exec(name)?.[1] ?? Number.NaN))
@@ -127,10 +132,10 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
   const record = async (key: ChainKey, seq: number): Promise<RunRecord | undefined> => {
     const claim = await claimAt(key, seq);
     if (claim === undefined) return undefined;
-    const result = await readJson<RunResult>(fileOf(key, seq, "result"));
+    const result = readJson<RunResult>(fileOf(key, seq, "result"));
     let started: Started | undefined;
     for (let attempt = 1; ; attempt++) {
-      const found = await readJson<Started>(fileOf(key, seq, `started${attempt}`));
+      const found = readJson<Started>(fileOf(key, seq, `started${attempt}`));
       if (found === undefined || found === "broken") break;
       started = found;
     }
@@ -145,7 +150,7 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
   const isInChain = async (key: ChainKey, claim: Claim): Promise<boolean> => {
     const own = await claimAt(key, claim.seq);
     if (own?.nonce !== claim.nonce) return false;
-    const seqs = seqsOf(await namesIn(folderOf(key)));
+    const seqs = seqsOf(namesIn(folderOf(key)));
     if (seqs.at(-1) === claim.seq) return true;
     return (await claimAt(key, claim.seq + 1))?.previous === claim.nonce;
   };
@@ -154,7 +159,7 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
     record,
     isInChain,
     async chain(key) {
-      const names = await namesIn(folderOf(key));
+      const names = namesIn(folderOf(key));
       const seqs = seqsOf(names);
       const last = seqs.at(-1);
       const present = new Set(names);
@@ -167,8 +172,9 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       const began = clock.monotonic();
       const seq = (after?.seq ?? 0) + 1;
       // Most often another process was first: seen here, it costs no write.
-      if ((await stat(fileOf(key, seq, "claim")).catch(() => undefined)) !== undefined) return undefined;
-      await Promise.all([ensure(folderOf(key)), ensure(activeFolder)]);
+      if (existsSync(fileOf(key, seq, "claim"))) return undefined;
+      ensure(folderOf(key));
+      ensure(activeFolder);
       const claim: Claim = {
         seq,
         nonce: randomBytes(8).toString("hex"),
@@ -181,24 +187,23 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       try {
         won = await linkExclusive(intent, fileOf(key, seq, "claim"));
       } catch (error) {
-        await unlink(intent).catch(() => {});
+        removeFile(intent);
         throw error;
       }
       if (won && clock.monotonic() - began > QUICK_MS && !(await isInChain(key, claim))) {
-        await unlink(fileOf(key, seq, "claim")).catch(() => {});
+        removeFile(fileOf(key, seq, "claim"));
         won = false;
       }
-      if (!won) await unlink(intent).catch(() => {});
+      if (!won) removeFile(intent);
       return won ? claim : undefined;
     },
     start: (key, seq, started) => publish(key, seq, `started${started.attempt}`, started),
     finish: (key, seq, result) => publish(key, seq, "result", result),
     async history(id, limit) {
-      const folders = (await namesIn(chains)).filter((name) => name.startsWith(`${id}.`));
       const found: RunRecord[] = [];
-      for (const folder of folders) {
-        const key = { id, uid: folder.slice(id.length + 1) };
-        for (const seq of seqsOf(await namesIn(folderOf(key))).slice(-limit)) {
+      for (const uid of namesIn(join(chains, id))) {
+        const key = { id, uid };
+        for (const seq of seqsOf(namesIn(folderOf(key))).slice(-limit)) {
           const one = await record(key, seq);
           if (one !== undefined) found.push(one);
         }
@@ -207,13 +212,9 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
         .sort((a, b) => b.claim.claimedAt - a.claim.claimedAt || b.claim.seq - a.claim.seq)
         .slice(0, limit);
     },
-    async ids() {
-      return [...new Set((await namesIn(chains)).map((name) => name.split(".")[0] ?? ""))].filter(
-        (id) => id !== "",
-      );
-    },
+    ids: () => Promise.resolve(namesIn(chains)),
     async active() {
-      return (await namesIn(activeFolder)).flatMap((name) => {
+      return namesIn(activeFolder).flatMap((name) => {
         const [id, uid, seq, nonce, more] = name.split(".");
         if (
           id === undefined ||
@@ -229,7 +230,7 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
     async reactivate(key, seq) {
       const claim = await claimAt(key, seq);
       if (claim === undefined) return;
-      await ensure(activeFolder);
+      ensure(activeFolder);
       await linkExclusive(fileOf(key, seq, "claim"), intentOf(key, claim));
     },
     activeEntry: (key, claim) => ({
@@ -239,13 +240,25 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       nonce: claim.nonce,
       file: intentOf(key, claim),
     }),
-    settle: (active) => unlink(active.file).catch(() => {}),
+    settle: (active) => removeFile(active.file),
     async withdraw(key, claim) {
-      await unlink(fileOf(key, claim.seq, "claim")).catch(() => {});
+      removeFile(fileOf(key, claim.seq, "claim"));
+    },
+    async forget(before, isThere) {
+      for (const id of namesIn(chains)) {
+        for (const uid of namesIn(join(chains, id))) {
+          const key = { id, uid };
+          const folder = folderOf(key);
+          const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? before;
+          if (changed >= before || (await isThere(key))) continue;
+          rmSync(folder, { recursive: true, force: true });
+          made.delete(folder);
+        }
+      }
     },
     async prune(key, keep) {
       const folder = folderOf(key);
-      const names = await namesIn(folder);
+      const names = namesIn(folder);
       const present = new Set(names);
       const seqs = seqsOf(names);
       for (const seq of seqs.slice(0, Math.max(0, seqs.length - Math.max(1, keep)))) {
@@ -254,18 +267,18 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
         if (!present.has(`${prefix}.result`)) return;
         const claim = await claimAt(key, seq);
         if (claim !== undefined && clock.now() - claim.claimedAt < YOUNG_MS) return;
-        await unlink(join(folder, `${prefix}.claim`)).catch(() => {});
+        removeFile(join(folder, `${prefix}.claim`));
         const rest = names.filter((name) => name.startsWith(`${prefix}.`) && !name.endsWith(".claim"));
-        await Promise.all(rest.map((name) => rm(join(folder, name), { force: true })));
+        for (const name of rest) removeFile(join(folder, name));
       }
     },
   };
 }
 
-async function readJson<T>(path: string): Promise<T | undefined | "broken"> {
+function readJson<T>(path: string): T | undefined | "broken" {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = readFileSync(path, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
     throw error;

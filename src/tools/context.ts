@@ -57,6 +57,8 @@ export interface ToolContext {
   /** The settings in force; a changed config counts at the next call. */
   settings(): Config;
   progress(update: Progress): void;
+  /** Work that goes on after the answer. It must not throw; closing waits for it. */
+  later(work: Promise<void>): void;
   /** Calls another tool through the dispatcher and the whole pipeline, one level deeper, with the caller's rights. */
   callTool(name: string, args: unknown, options?: NestedOptions): Promise<NestedResult>;
   /** A person, or a rule the user wrote, let this very call pass. */
@@ -70,7 +72,16 @@ export interface ToolContext {
   /** File and line of a key of the user's config, for "edit it there". */
   whereInConfig(key: readonly (string | number)[]): Promise<string>;
   /** Starts a claimed run in a process of its own, which outlives this one. */
-  supervise(run: { id: string; uid: string; seq: number; workspace?: string | undefined }): void;
+  supervise(run: RunToSupervise): void;
+}
+
+export interface RunToSupervise {
+  id: string;
+  uid: string;
+  seq: number;
+  workspace?: string | undefined;
+  /** Called when its process has ended, if this one still lives. */
+  onExit?: (() => void) | undefined;
 }
 
 export interface NestedOptions {

@@ -2,6 +2,7 @@ import { getToolResponse } from "./get-tool-response.ts";
 import { toolCreate } from "./dynamic/tool.ts";
 import { cron } from "./cron/cron.ts";
 import { applyPatch } from "./apply-patch/tool.ts";
+import { checkpoint } from "./checkpoint/tool.ts";
 import { insightsReport } from "./insights/insights-report.ts";
 import { manageTodoList } from "./manage-todo-list.ts";
 import { memoryGet } from "./memory/memory-get.ts";
@@ -17,6 +18,7 @@ export const builtinTools: readonly ToolDef[] = [
   memoryWrite,
   cron,
   getToolResponse,
+  checkpoint,
   toolCreate,
   manageTodoList,
   insightsReport,

@@ -89,6 +89,8 @@ export interface ToolDef<
   idempotent?: boolean;
   /** True where a write may remove or replace what was there. Defaults to true for every effect but `read`. */
   destructive?: boolean;
+  /** It writes through the checkpoint store, so nobody has to keep its files for it. */
+  keepsCheckpoints?: boolean;
   /** The effect of this very input where it is weaker than `effect` (an action that only lists). */
   effectOf?(input: z.output<Input>): Effect;
   /** What this call would touch, from the parsed input alone; policy and approval judge it before `execute`. */

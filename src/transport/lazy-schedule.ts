@@ -77,6 +77,6 @@ export async function createSchedulerFor(options: {
       return camel.config().layers.length > 0;
     },
     dispatch: (call) => camel.dispatcher.call(call),
-    supervise: camel.supervise,
+    supervisors: camel.supervisors,
   });
 }

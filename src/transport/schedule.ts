@@ -7,8 +7,9 @@ import type { Clock } from "../shared/clock.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import { createCronStore, type CronStore } from "../stores/cron.ts";
-import type { Job, Owner } from "../stores/jobs.ts";
+import type { Claim, Job, Owner } from "../stores/jobs.ts";
 import { announce, type Presence } from "../stores/liveness.ts";
+import type { RunToSupervise } from "../tools/context.ts";
 import { configJobs, findJob, scheduleOf, type JobBook } from "../tools/cron/all-jobs.ts";
 import { carryOut } from "../tools/cron/carry-out.ts";
 import { fireDue } from "../tools/cron/fire.ts";
@@ -25,7 +26,7 @@ export interface SchedulerOptions {
   /** Reads the config again if it changed; false while it is broken, and nothing may fire. */
   ready: () => Promise<boolean>;
   dispatch: (call: Call) => Promise<ToolResult>;
-  supervise: (run: { id: string; uid: string; seq: number; workspace?: string | undefined }) => void;
+  supervisors: { start: (run: RunToSupervise) => void; expect: () => void };
 }
 
 export interface Scheduler {
@@ -38,10 +39,17 @@ export interface Scheduler {
 
 /** The longest sleep: a clock that was set, or a machine that slept, is noticed within it. */
 const LONGEST_SLEEP_MS = 5_000;
-const SWEEP_MS = 1_000;
+/** Claims are looked after often while they are fresh, when a process may die between claim and start, then seldom. */
+const FRESH_MS = 5_000;
+const FRESH_SWEEP_MS = 200;
+const SWEEP_MS = 2_000;
 const RESCAN_MS = 60_000;
+const FIRST_TIDY_MS = 600_000;
+const TIDY_MS = 6 * 3_600_000;
+const KEEP_HISTORY_MS = 30 * 86_400_000;
 const AT_ONCE = 32;
 const RETRY_MS = 1_000;
+const GET_READY_MS = 2_000;
 
 /** Only what the timer needs; prompts stay on disk, so that a hundred thousand jobs fit in memory. */
 interface Entry {
@@ -57,13 +65,19 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const book: JobBook = { store, settings: options.settings, clock };
   const entries = new Map<string, Entry>();
   const heap = new Heap<Entry>();
+  /** Runs that need a process, some time before they are due. */
+  const expected = new Heap<Entry>();
   const dirty = new Set<string>();
   const busy = new Set<string>();
+  const claimed: { job: Job; claim: Claim; file: string; isFresh: boolean }[] = [];
+  const left = new Set<string>();
   const stopping = new AbortController();
   let presence: Promise<Presence> | undefined;
   let watcher: FSWatcher | undefined;
   let seen: { mark: string; at: number; config: string } | undefined;
+  let tidiedAt = clock.monotonic() - TIDY_MS + FIRST_TIDY_MS;
   let sweptAt = Number.NEGATIVE_INFINITY;
+  let firedAt = Number.NEGATIVE_INFINITY;
   let unsettled = 0;
   let timer: { cancel(): void } | undefined;
   let running: Promise<void> | undefined;
@@ -78,25 +92,52 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     owner,
     busy,
     tried: new Map(),
+    left,
     async execute(job, claim) {
       const { file } = store.runs.activeEntry(job, claim);
       if (runnerNameOf(job, options.settings()) !== "host") {
-        options.supervise({ id: job.id, uid: job.uid, seq: claim.seq, workspace: job.workspace });
+        const { id, uid, workspace } = job;
+        const onExit = (): void => {
+          left.add(file);
+          unsettled++;
+          kick();
+        };
+        options.supervisors.start({ id, uid, seq: claim.seq, workspace, onExit });
         return;
       }
       busy.add(file);
-      try {
-        await carryOut(job, claim, {
-          book,
-          owner: await owner(),
-          // Not ours to end: it takes a moment, and half of it would be a lost prompt.
-          signal: new AbortController().signal,
-          dispatch: (call) => options.dispatch({ id: newId("call"), ...call }),
-        });
-      } finally {
-        busy.delete(file);
-      }
+      claimed.push({
+        job,
+        claim,
+        file,
+        isFresh: claim.owner.socket === (await owner()).socket && !context.tried.has(file),
+      });
     },
+  };
+
+  /** First all that is due is claimed, so that it is on time; then it is carried out. */
+  const carryOutClaimed = async (): Promise<void> => {
+    while (claimed.length > 0) {
+      const batch = claimed.splice(0, AT_ONCE);
+      const done = await Promise.allSettled(
+        batch.map(async ({ job, claim, file, isFresh }) => {
+          try {
+            await carryOut(job, claim, {
+              book,
+              owner: await owner(),
+              isFresh,
+              // Not ours to end: it takes a moment, and half of it would be a lost prompt.
+              signal: new AbortController().signal,
+              dispatch: (call) => options.dispatch({ id: newId("call"), ...call }),
+            });
+          } finally {
+            busy.delete(file);
+          }
+        }),
+      );
+      // The claim stays, and whoever sweeps next carries it out.
+      for (const one of done) if (one.status === "rejected") log.warn(`cron: ${String(one.reason)}`);
+    }
   };
 
   const put = (job: Job, progress: Progress | undefined): void => {
@@ -105,7 +146,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (known !== undefined && known.uid === job.uid && known.due === due) return;
     const entry: Entry = { id: job.id, uid: job.uid, due };
     entries.set(job.id, entry);
-    if (due !== undefined) heap.push(due, entry);
+    if (due === undefined) return;
+    heap.push(due, entry);
+    if (runnerNameOf(job, options.settings()) !== "host") expected.push(due - GET_READY_MS, entry);
   };
 
   const learn = async (job: Job): Promise<void> => {
@@ -201,6 +244,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
       const { newest, waiting } = await fireDue(job, context);
       unsettled++;
+      firedAt = clock.monotonic();
       entries.delete(entry.id);
       put(job, newest);
       if (waiting) delay(job.id);
@@ -242,18 +286,51 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (!(await options.ready()) || !options.settings().cron.enabled) return;
     await refresh();
     await fireAllDue();
-    const waited = clock.monotonic() - sweptAt;
-    if (waited >= (unsettled > 0 ? SWEEP_MS : LONGEST_SLEEP_MS)) {
+    expectRuns();
+    await carryOutClaimed();
+    await tidy();
+    if (left.size > 0 || clock.monotonic() - sweptAt >= sweepEvery()) {
       sweptAt = clock.monotonic();
       ({ unsettled } = await recover(context));
+      await carryOutClaimed();
     }
+  };
+
+  /** Now and then, and not at the start: histories of jobs that have long been gone. */
+  const tidy = async (): Promise<void> => {
+    if (clock.monotonic() - tidiedAt < TIDY_MS) return;
+    tidiedAt = clock.monotonic();
+    await store.runs.forget(clock.now() - KEEP_HISTORY_MS, async ({ id, uid }) => {
+      const job = await findJob(book, id).catch(() => undefined);
+      return job?.uid === uid;
+    });
+  };
+
+  const expectRuns = (): void => {
+    for (
+      let first = expected.peek();
+      first !== undefined && first.at <= clock.now();
+      first = expected.peek()
+    ) {
+      expected.pop();
+      // One that is due already has been started, or is another process's.
+      const { id, due } = first.value;
+      if (entries.get(id) === first.value && due !== undefined && due > clock.now())
+        options.supervisors.expect();
+    }
+  };
+
+  const sweepEvery = (): number => {
+    if (unsettled === 0) return LONGEST_SLEEP_MS;
+    return clock.monotonic() - firedAt < FRESH_MS ? FRESH_SWEEP_MS : SWEEP_MS;
   };
 
   const arm = (): void => {
     timer?.cancel();
     if (stopping.signal.aborted) return;
-    const due = heap.peek()?.at;
-    const longest = unsettled > 0 ? SWEEP_MS : LONGEST_SLEEP_MS;
+    const [run, preparation] = [heap.peek()?.at, expected.peek()?.at];
+    const due = run === undefined ? preparation : Math.min(run, preparation ?? run);
+    const longest = sweepEvery();
     const wait = due === undefined ? longest : Math.min(longest, Math.max(0, due - clock.now()));
     timer = clock.setTimeout(kick, wait);
   };

@@ -1,15 +1,15 @@
 /** Dying, failing and competing at every step of a commit: the tree is all old or all new after recovery. */
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CamelError } from "../../src/shared/errors.ts";
-import { applyPatch, recoverPatches } from "../../src/tools/apply-patch/apply.ts";
-import { pruneCheckpoints } from "../../src/tools/apply-patch/checkpoints.ts";
-import { createDisk, type Disk } from "../../src/tools/apply-patch/disk.ts";
+import { applyPatch } from "../../src/tools/apply-patch/apply.ts";
+import { recoverWrites } from "../../src/stores/checkpoints/write-files.ts";
+import { createDisk, type Disk } from "../../src/stores/checkpoints/disk.ts";
 import { createSandbox, readTree, type Sandbox, type Tree } from "./tree.ts";
 
 const OLD: Tree = { "a.txt": "one\ntwo\n", "b.txt": "bee\n", "c/d.txt": "dee\n", "gone.txt": "bye\n" };
@@ -67,8 +67,9 @@ beforeAll(async () => {
   const entry = join(bundleFolder, "entry.ts");
   await writeFile(
     entry,
-    `import { applyPatch, recoverPatches } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/apply-patch/apply.ts"))};
-import { createDisk } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/apply-patch/disk.ts"))};
+    `import { applyPatch } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/apply-patch/apply.ts"))};
+import { recoverWrites } from ${JSON.stringify(join(import.meta.dirname, "../../src/stores/checkpoints/write-files.ts"))};
+import { createDisk } from ${JSON.stringify(join(import.meta.dirname, "../../src/stores/checkpoints/disk.ts"))};
 import { readFileSync } from "node:fs";
 const [root, home, patchFile, stopAt] = process.argv.slice(2);
 setInterval(() => {}, 1000);
@@ -82,7 +83,7 @@ for (const name of Object.keys(disk)) wrapped[name] = async (...args) => {
   return result;
 };
 const work = patchFile === "recover"
-  ? recoverPatches(home, undefined, wrapped)
+  ? recoverWrites(home, undefined, wrapped)
   : applyPatch({ root, home, patch: readFileSync(patchFile, "utf8"), disk: wrapped });
 work.then(
   () => process.exit(0), (error) => { process.stderr.write(String(error.code) + " " + error.message); process.exit(1); });
@@ -111,7 +112,7 @@ function runChild(
 }
 
 async function oldOrNew(sandbox: Sandbox): Promise<"old" | "new"> {
-  await recoverPatches(sandbox.home, undefined, createDisk({ fsync: false }));
+  await recoverWrites(sandbox.home, undefined, createDisk({ fsync: false }));
   const tree = await readTree(sandbox.root);
   const state = isDeepStrictEqual(tree, OLD) ? "old" : "new";
   expect(tree).toEqual(state === "old" ? OLD : NEW);
@@ -217,7 +218,7 @@ test("random kills of a 300-file patch", { timeout: 600_000 }, async () => {
       await writeFile(patchFile, patch);
       // About 1,200 steps in all; the kill lands somewhere among them, a different place each round.
       await runChild(sandbox, patchFile, 1 + ((round * 7919) % 1210));
-      await recoverPatches(sandbox.home, undefined, createDisk({ fsync: false }));
+      await recoverWrites(sandbox.home, undefined, createDisk({ fsync: false }));
       const found = await readTree(sandbox.root);
       expect(found).toEqual(found["d0/f0.txt"] === tree["d0/f0.txt"] ? tree : after);
     } finally {
@@ -339,46 +340,10 @@ test("an unfinished patch in another workspace that can't be undone doesn't stop
     const { recovered } = await applyPatch({ ...sandbox, patch: PATCH, disk: refusing });
     expect(recovered.join()).toContain("can't be undone yet");
     expect(await readTree(sandbox.root)).toEqual(NEW);
-    await recoverPatches(sandbox.home, undefined, disk);
+    await recoverWrites(sandbox.home, undefined, disk);
     expect(await readTree(other.root)).toEqual(OLD);
   } finally {
     await sandbox.remove();
     await other.remove();
-  }
-});
-
-test("checkpoints are bounded by number, size and age, and the newest stays", async () => {
-  const sandbox = await createSandbox();
-  try {
-    const folder = join(sandbox.home, "checkpoints");
-    const full = (id: string): string => `20260101T00000000${id}-00000000`;
-    const make = async (short: string, bytes: number, days: number): Promise<void> => {
-      const id = full(short);
-      await mkdir(join(folder, id), { recursive: true });
-      await writeFile(join(folder, id, "blobs"), Buffer.alloc(bytes));
-      await utimes(join(folder, id, "blobs"), 0, NOW / 1000 - days * 86_400);
-    };
-    const NOW = 1_800_000_000_000;
-    const bounds = { maxCount: 3, maxBytes: 100, maxAgeDays: 30 };
-    const prune = async (): Promise<string[]> => {
-      await pruneCheckpoints(sandbox.home, NOW, bounds);
-      return (await readdir(folder)).sort().map((id) => /0(\d)-00000000$/.exec(id)?.[1] ?? id);
-    };
-    for (const id of ["1", "2", "3", "4", "5"]) await make(id, 10, 0);
-    expect(await prune()).toEqual(["3", "4", "5"]);
-    await make("6", 95, 0);
-    expect(await prune()).toEqual(["6"]);
-    await make("7", 1_000, 0);
-    expect(await prune()).toEqual(["7"]);
-    await make("8", 1, 40);
-    await make("9", 1, 35);
-    expect(await prune()).toEqual(["9"]);
-    await make("0", 1, 40);
-    await mkdir(join(folder, "open"));
-    await writeFile(join(folder, "open", `${full("0")}.json`), "{}");
-    await mkdir(join(folder, "memory"));
-    expect(await prune()).toEqual(["0", "9", "memory", "open"]);
-  } finally {
-    await sandbox.remove();
   }
 });

@@ -3,6 +3,8 @@ import { chmod, link, lstat, mkdir, readFile, stat, symlink, writeFile } from "n
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CamelError } from "../../src/shared/errors.ts";
+import { readBlob } from "../../src/stores/checkpoints/blobs.ts";
+import { readRecord } from "../../src/stores/checkpoints/records.ts";
 import { applyPatch } from "../../src/tools/apply-patch/apply.ts";
 import { createSandbox, readTree, type Sandbox, type Tree } from "./tree.ts";
 
@@ -116,14 +118,12 @@ test("the checkpoint holds what was there before, byte for byte", async () => {
       "*** Update File: a.txt\n@@\n-one\n+two\n*** Delete File: gone.bin\n*** Add File: n\n+n\n",
     ),
   });
-  const folder = join(own.home, "checkpoints", checkpoint ?? "");
-  const blobs = await readFile(join(folder, "blobs"), "latin1");
-  const manifest = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8")) as {
-    entries: { path: string; before?: { offset: number; length: number } }[];
-  };
-  const before = manifest.entries.map(({ path, before: old }) => [
-    path.slice(own.root.length + 1),
-    old && blobs.slice(old.offset, old.offset + old.length),
-  ]);
+  const record = await readRecord(own.home, checkpoint ?? "");
+  const before = await Promise.all(
+    (record?.entries ?? []).map(async ({ path, before: old }) => [
+      path.slice(own.root.length + 1),
+      old && (await readBlob(own.home, old)).toString("latin1"),
+    ]),
+  );
   expect(Object.fromEntries(before)).toEqual({ "a.txt": "one\r\n", "gone.bin": "\0\u00FF", n: undefined });
 });

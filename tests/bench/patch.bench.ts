@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { applyPatch } from "../../src/tools/apply-patch/apply.ts";
-import { createDisk } from "../../src/tools/apply-patch/disk.ts";
+import { createDisk } from "../../src/stores/checkpoints/disk.ts";
 import { patchCases, type PatchCase } from "./patch-cases.ts";
 
 const CODEX = "0.169.0";

@@ -35,6 +35,8 @@ export interface ChaosReport {
   lateP99: number;
   /** Which slots or runs were doubled or lost, to look into. */
   faults: string[];
+  /** What runs that failed by themselves said; nothing here should make one fail. */
+  errors: string[];
 }
 
 /** Until the first servers are up; slots before that would only measure their start. */
@@ -172,6 +174,7 @@ async function account(
     lateP50: 0,
     lateP99: 0,
     faults: effects.filter((run, index) => effects.indexOf(run) !== index),
+    errors: [],
   };
   const late: number[] = [];
   for (const job of jobs) {
@@ -215,6 +218,8 @@ function tally(run: RunRecord, report: ChaosReport, late: number[]): void {
   }
   report.finished++;
   report.statuses[result.status] = (report.statuses[result.status] ?? 0) + 1;
+  if (result.status === "error" || result.status === "timeout")
+    report.errors.push(`${run.job.id} run ${claim.seq}: ${result.text}`);
   const begun = isHost ? result.finishedAt : started?.at;
   if (begun !== undefined) late.push(begun - claim.slot);
 }

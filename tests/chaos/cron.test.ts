@@ -21,6 +21,7 @@ it("loses no slot and doubles none while processes are killed at random", { time
   process.stdout.write(`\n${chaosTable(report)}\n`);
   expect(report.kills).toBe(100);
   expect(report.faults).toEqual([]);
+  expect(report.errors).toEqual([]);
   expect(report).toMatchObject({ doubled: 0, lost: 0, unreported: 0, finished: report.slots });
   expect(report.started).toBeGreaterThan(report.slots / 2);
 });

@@ -2,6 +2,9 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Camel } from "../../src/camel.ts";
+import { systemClock } from "../../src/shared/clock.ts";
+import { createSealedFolder } from "../../src/stores/sealed-folder.ts";
+import type { StoredTool } from "../../src/tools/dynamic/stored.ts";
 import type { Ask, Question } from "../../src/pipeline/call.ts";
 import { call, callOf, sandbox, startCamel } from "../harness.ts";
 
@@ -96,10 +99,47 @@ describe("approved once, then inside the envelope", () => {
         isError: true,
         code: "denied_by_policy",
       });
+    await symlink(outside, join(box.workspace, "link.txt"));
+    expect(await call(camel, "show_file", { input: "link.txt" })).toMatchObject({
+      code: "approval_required",
+    });
     const { ask, asked } = person();
-    // The sandbox doesn't show it what was not approved when it was made, so the yes lets it try, not succeed.
-    await camel.dispatcher.call({ ...callOf("show_file", { input: outside }), ask });
+    const shown = await camel.dispatcher.call({ ...callOf("show_file", { input: outside }), ask });
+    expect(shown.text).toBe("out");
     expect(asked[0]?.message).toContain("beyond what was approved");
+  });
+
+  test("a path is seen however it is joined to an option, and never where the program opens nothing", async () => {
+    const box = await sandbox({ "other/out.txt": "out", "workspace/in.txt": "in" });
+    const camel = await startCamel(box, { env });
+    const { ask } = person();
+    await make(
+      camel,
+      shellTool("any_grep", "grep {{option}} x in.txt", {
+        strategy: { type: "shell", command_template: "grep {{option}} x in.txt", dash_values: ["option"] },
+      }),
+      "create",
+      ask,
+    );
+    const outside = join(box.workspace, "../other/out.txt");
+    for (const option of [`-f${outside}`, `-nf${outside}`, `--file=${outside}`, `-f../other/out.txt`])
+      expect(await call(camel, "any_grep", { option }), option).toMatchObject({
+        isError: true,
+        code: "approval_required",
+      });
+    expect(await call(camel, "any_grep", { option: "-f/etc/passwd" })).toMatchObject({
+      code: "denied_by_policy",
+    });
+    await make(camel, shellTool("say_it", "echo {{input}}"));
+    for (const input of [
+      "/etc/passwd",
+      "../../x",
+      "~/.ssh/id_rsa",
+      "a=/etc/shadow",
+      ".env",
+      "file:///etc/passwd",
+    ])
+      expect((await call(camel, "say_it", { input })).text, input).toBe(`${input}\n`);
   });
 
   test("a version that widens asks and shows what changed, one that doesn't, doesn't", async () => {
@@ -141,6 +181,12 @@ describe("approved once, then inside the envelope", () => {
       strategy: { type: "http", url: "https://example.com/" },
     };
     expect(await importing(JSON.stringify(net))).toMatchObject({ isError: true, code: "approval_required" });
+    const described = (one: object) => make(camel, one, "create", person().ask);
+    const seedTemplate = shellTool("fetch_like", "printf '%s ' -o /tmp/%(title)s.%(ext)s {{input}}");
+    expect((await described(seedTemplate)).isError).toBeUndefined();
+    expect((await call(camel, "fetch_like", { input: "https://example.com/watch?v=abc&t=1" })).text).toBe(
+      "-o /tmp/%(title)s.%(ext)s https://example.com/watch?v=abc&t=1 ",
+    );
     const seedFormat = {
       name: "fetch_video",
       description: "Downloads.",
@@ -195,6 +241,63 @@ describe("approved once, then inside the envelope", () => {
     expect(
       camel.dispatcher.list(callOf("x", {}, { agentId: "reader" }).caller).map((tool) => tool.name),
     ).not.toContain("by_main");
+  });
+
+  test("whoever writes a new version lends it their rights, not the first maker's", async () => {
+    const box = await sandbox({
+      "home/config.yaml": "scopes:\n  - { match: { agent: kid }, tools: { deny: [memory_write] } }\n",
+    });
+    const camel = await startCamel(box, { env });
+    const chain = (description: string) => ({
+      name: "write_note",
+      description,
+      strategy: {
+        type: "composite",
+        steps: [{ tool_name: "memory_write", input_override: { text: "{{input}}", file: "MEMORY.md" } }],
+      },
+    });
+    await make(camel, chain("First."));
+    expect((await call(camel, "write_note", { input: "x" })).isError).toBeUndefined();
+    const changed = await call(
+      camel,
+      "tool_create",
+      { action: "update", definition: chain("Second.") },
+      { agentId: "kid" },
+    );
+    expect(changed.isError, changed.text).toBeUndefined();
+    expect(await call(camel, "write_note", { input: "x" })).toMatchObject({ isError: true });
+  });
+
+  test("what policy keeps from a caller isn't listed, found or shown to it", async () => {
+    const box = await sandbox({
+      "home/config.yaml": "scopes:\n  - { match: { agent: kid }, tools: { deny: [hidden_one] } }\n",
+    });
+    const camel = await startCamel(box, { env });
+    await make(camel, shellTool("hidden_one", "echo {{input}}"));
+    for (const input of [
+      { action: "list" },
+      { action: "search", query: "hidden one test" },
+      { action: "show", name: "hidden_one" },
+      { action: "export", name: "hidden_one" },
+      { action: "run", name: "hidden_one", input: "x" },
+    ]) {
+      expect((await call(camel, "tool_create", input)).text, input.action).toMatch(/hidden_one|^x/);
+      const kids = await call(camel, "tool_create", input, { agentId: "kid" });
+      expect(kids.text, input.action).not.toMatch(/A test|echo|^x/);
+    }
+  });
+
+  test("the card says what the tool does first, and its maker's words can't imitate that", async () => {
+    const camel = await startCamel(await sandbox(), { env });
+    const { ask, asked } = person();
+    const description = `Harmless.\n\nRuns: ls\nSandbox: required\n${"x ".repeat(900)}`;
+    await make(camel, shellTool("sneaky_one", "printf '%s\\n' {{input}}", { description }), "create", ask);
+    const lines = asked[0]?.message.split("\n") ?? [];
+    expect(lines.filter((line) => line.startsWith("Runs: "))).toEqual(['Runs: printf "%s\\\\n" {{input}}']);
+    expect(lines.filter((line) => line.startsWith("Sandbox: "))).toEqual([
+      "Sandbox: best-effort, without network",
+    ]);
+    expect(lines.some((line) => line.startsWith("Its maker says: Harmless. Runs: ls"))).toBe(true);
   });
 
   test("only a host's own call makes, changes or removes tools", async () => {
@@ -417,6 +520,43 @@ describe("definitions", () => {
     expect(loop.text).toContain("leads back");
   });
 
+  test("tools that call tools end somewhere", async () => {
+    const camel = await startCamel(await sandbox(), { env });
+    await make(camel, shellTool("level_0", "echo {{input}}"));
+    for (let level = 1; level <= 8; level += 1)
+      await make(camel, {
+        name: `level_${level}`,
+        description: "x",
+        strategy: { type: "composite", steps: [{ tool_name: `level_${level - 1}` }] },
+      });
+    expect((await call(camel, "level_5", { input: "deep" })).text).toBe("deep\n");
+    expect((await call(camel, "level_8", { input: "deep" })).text).toContain("levels deep");
+  });
+
+  test("source that isn't the approved one isn't run, even if it was sealed with the right key", async () => {
+    const box = await sandbox();
+    const camel = await startCamel(box, { env });
+    await make(camel, {
+      name: "hashed_one",
+      description: "x",
+      strategy: { type: "js", source: "return 1;" },
+    });
+    const store = createSealedFolder<StoredTool>({
+      home: box.home,
+      env: {},
+      keychain: false,
+      clock: systemClock,
+      folder: "tools",
+      kind: "tool",
+    });
+    await store.change(
+      "hashed_one",
+      (tool) => JSON.parse(JSON.stringify(tool).replace("return 1;", "return 2;")) as StoredTool,
+    );
+    const again = await startCamel(box, { env });
+    expect(await call(again, "hashed_one", { input: "x" })).toMatchObject({ isError: true, code: "damaged" });
+  });
+
   test("scopes: a session's and a project's tools stay there", async () => {
     const box = await sandbox();
     const camel = await startCamel(box, { env });
@@ -462,6 +602,27 @@ describe("definitions", () => {
       isError: true,
       code: "invalid_input",
     });
+  });
+
+  test("a credential written into a definition is pointed out, and neither shown nor exported", async () => {
+    const camel = await startCamel(await sandbox(), { env });
+    const made = await make(camel, {
+      name: "ask_api",
+      description: "x",
+      strategy: {
+        type: "http",
+        url: "https://api.example.com/v1",
+        headers: { Authorization: "Bearer sk-plain-text", Accept: "text/plain" },
+      },
+    });
+    expect(made.text).toContain("Authorization holds a credential as text");
+    for (const action of ["show", "export", "list"]) {
+      const shown = JSON.stringify(await call(camel, "tool_create", { action, name: "ask_api" }));
+      expect(shown, action).not.toContain("sk-plain");
+    }
+    expect((await call(camel, "tool_create", { action: "export", name: "ask_api" })).text).toContain(
+      "secret://ask_api_authorization",
+    );
   });
 
   test("at most so many tools", async () => {

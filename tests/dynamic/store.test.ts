@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { chmod, copyFile, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/clock.ts";
 import { addKey, loadKeyring } from "../../src/stores/keyring.ts";
+import { seal, unseal } from "../../src/stores/sealed.ts";
 import { createSealedFolder, rotateKey } from "../../src/stores/sealed-folder.ts";
 import { createSecrets } from "../../src/stores/secrets.ts";
 import { CLI, call, connect, sandbox, startCamel, type Sandbox } from "../harness.ts";
@@ -31,6 +33,44 @@ const echo = (name: string) => ({
   name,
   description: "Says it.",
   strategy: { type: "shell", command_template: "echo {{input}}" },
+});
+
+describe("sealed file", () => {
+  const key = { id: "0123456789abcdef", bytes: Buffer.alloc(32, 7) };
+  const keyOf = (id: string) => (id === key.id ? key : undefined);
+
+  test("gives back what was sealed, and nothing after any change of any bit, name or key", () => {
+    const name = { kind: "tool", name: "a_tool" };
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.nat(),
+        fc.integer({ min: 0, max: 7 }),
+        (plain, at, bit) => {
+          const sealed = seal(name, plain, key);
+          expect(unseal(name, sealed, keyOf)).toEqual({ plain: Buffer.from(plain) });
+          const changed = Buffer.from(sealed);
+          const index = at % changed.length;
+          changed[index] = (changed[index] ?? 0) ^ (1 << bit);
+          expect(unseal(name, changed, keyOf)).toHaveProperty("refused");
+          expect(unseal(name, sealed.subarray(0, at % sealed.length), keyOf)).toHaveProperty("refused");
+          expect(unseal({ ...name, name: "b_tool" }, sealed, keyOf)).toHaveProperty("refused", "damaged");
+          expect(unseal({ ...name, kind: "secret" }, sealed, keyOf)).toHaveProperty("refused", "damaged");
+          expect(unseal(name, sealed, () => undefined)).toHaveProperty("refused", "unknown_key");
+          expect(unseal(name, sealed, () => ({ ...key, bytes: Buffer.alloc(32, 8) }))).toHaveProperty(
+            "refused",
+            "damaged",
+          );
+        },
+      ),
+    );
+  });
+
+  test("a newer format is left alone", () => {
+    expect(
+      unseal({ kind: "tool", name: "x" }, Buffer.from("camel-sealed 2 whatever\n"), keyOf),
+    ).toHaveProperty("refused", "unknown_key");
+  });
 });
 
 describe("sealed store", () => {

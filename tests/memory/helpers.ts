@@ -20,6 +20,7 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
   const root = join(base, "root");
   const home = join(base, "home");
   await mkdir(join(root, "memory"), { recursive: true });
+  const background: Promise<void>[] = [];
   const context = {
     caller: { agentId: "main", depth: 0, client: "test", transport: "library", sessionId: "s" },
     callId: "c",
@@ -34,6 +35,7 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     env: () => undefined,
     settings: () => configSchema.parse({ memory }),
     progress: () => {},
+    later: (work: Promise<void>) => void background.push(work),
   } as unknown as ToolContext;
   return {
     root,
@@ -46,6 +48,9 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
       const result = await tool.execute(tool.schema.parse(input), context);
       return typeof result === "string" ? { text: result } : result;
     },
-    remove: () => rm(base, { recursive: true, force: true }),
+    async remove() {
+      await Promise.all(background);
+      await rm(base, { recursive: true, force: true });
+    },
   };
 }

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readBlob } from "../../src/stores/checkpoints/blobs.ts";
+import { readRecord } from "../../src/stores/checkpoints/records.ts";
 import { createMemorySearchTool } from "../../src/tools/memory/memory-search.ts";
 import { memoryWrite } from "../../src/tools/memory/memory-write.ts";
 import { createPlace, type Place } from "./helpers.ts";
@@ -42,7 +44,9 @@ describe("memory_write", () => {
       oldText: "two",
       text: "2",
     });
-    expect(await readFile(String(structured?.checkpoint), "utf8")).toBe("one\ntwo\nthree\n");
+    const record = await readRecord(place.home, String(structured?.["checkpoint"]));
+    const [entry] = record?.entries ?? [];
+    expect((await readBlob(place.home, entry!.before!)).toString()).toBe("one\ntwo\nthree\n");
     await place.call(tool, { action: "forget", file: "memory/a.md", oldText: "2" });
     expect(await read("memory/a.md")).toBe("one\nthree\n");
     await expect(

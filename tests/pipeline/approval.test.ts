@@ -1,4 +1,4 @@
-import { readFile, readdir } from "node:fs/promises";
+import { chmod, readFile, readdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -214,6 +214,29 @@ describe("forwarding", () => {
           forward: { command: [process.execPath, script] },
         },
       }),
+    );
+    expect((await patch(await startCamel(box), "a.txt")).code).toBe(code);
+  });
+
+  test.each([
+    ["0", undefined],
+    ["1", "approval_denied"],
+  ])("the documented example decides with the dialog's exit %s", async (exit, code) => {
+    const page = await readFile(new URL("../../docs/policy.md", import.meta.url), "utf8");
+    const [, example = ""] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
+    const box = await sandbox();
+    const script = await box.write("home/ask-me.mjs", example);
+    for (const program of ["zenity", "osascript"]) {
+      const dialog = await box.write(`bin/${program}`, `#!/bin/sh\nexit ${exit}\n`);
+      await chmod(dialog, 0o755);
+    }
+    const wrapper = await box.write(
+      "home/ask.sh",
+      `PATH=${join(box.home, "../bin")}:$PATH exec ${process.execPath} ${script}\n`,
+    );
+    await box.write(
+      "home/config.yaml",
+      JSON.stringify({ approvals: { mode: "smart", forward: { command: ["/bin/sh", wrapper] } } }),
     );
     expect((await patch(await startCamel(box), "a.txt")).code).toBe(code);
   });

@@ -111,7 +111,7 @@ describe("time", () => {
       clock: {
         ...systemClock,
         setTimeout(callback, milliseconds) {
-          if (milliseconds === 50_000) setImmediate(callback);
+          if (milliseconds === 50_000 || milliseconds === 2_000) setImmediate(callback);
           return { cancel: () => {} };
         },
       },
@@ -119,6 +119,33 @@ describe("time", () => {
     const result = await call(camel, "endless", {});
     expect(result.code).toBe("timeout");
     expect(result.structured).toMatchObject({ error: { retryable: true } });
+  });
+
+  test("what finished although it was told to stop is answered as finished, and what doesn't stop is left", async () => {
+    let finish = (_text: string): void => {};
+    const stubborn = defineTool({
+      ...endless,
+      name: "stubborn",
+      execute: (_input, context) =>
+        new Promise((resolve) => {
+          finish = resolve;
+          context.signal.addEventListener("abort", () => resolve("written"));
+        }),
+    });
+    const deaf = defineTool({ ...endless, name: "deaf", execute: () => new Promise(() => {}) });
+    const camel = await startCamel(await sandbox(), {
+      tools: [stubborn, deaf],
+      clock: {
+        ...systemClock,
+        setTimeout(callback, milliseconds) {
+          if (milliseconds === 50_000 || milliseconds === 2_000) setImmediate(callback);
+          return { cancel: () => {} };
+        },
+      },
+    });
+    expect((await call(camel, "stubborn", {})).text).toBe("written");
+    expect((await call(camel, "deaf", {})).code).toBe("timeout");
+    finish("");
   });
 
   test("a caller that has gone ends its call", async () => {

@@ -121,6 +121,11 @@ describe("presets", () => {
         '{"type":"text","part":{"text":"Hi"}}\n{"type":"step_finish","part":{"cost":0.5,"tokens":{"input":1,"output":2}}}\n',
       ),
     ).toEqual({ text: "Hi", usage: { inputTokens: 1, outputTokens: 2, costUsd: 0.5 } });
+    expect(
+      PRESETS.copilot.parse?.(
+        '{"type":"assistant.message","data":{"content":""}}\n{"type":"assistant.message","data":{"content":"Hi"}}\n',
+      ),
+    ).toEqual({ text: "Hi" });
     expect(PRESETS.claude.parse?.("not json")).toBeUndefined();
   });
 

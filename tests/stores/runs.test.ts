@@ -105,7 +105,7 @@ describe("the chain of claims", () => {
     const { store, clock, home } = await open();
     clock.set(Date.now());
     const first = await store.runs.claim(KEY, draft(1, clock), undefined);
-    await writeFile(join(home, "cron", "runs", "job.u1", "00000002.claim"), '{"seq":2,"slo');
+    await writeFile(join(home, "cron", "runs", "job", "u1", "00000002.claim"), '{"seq":2,"slo');
     await expect(store.runs.chain(KEY)).rejects.toThrow(/being written/);
     clock.set(Date.now() + 60_000);
     const { newest } = await store.runs.chain(KEY);
@@ -123,7 +123,7 @@ describe("the chain of claims", () => {
     const { store, clock } = await open();
     await store.runs.claim(KEY, draft(1, clock), undefined);
     const [active] = await store.runs.active();
-    await store.runs.settle(active!);
+    store.runs.settle(active!);
     expect(await store.runs.active()).toEqual([]);
     await store.runs.reactivate(KEY, 1);
     await store.runs.reactivate(KEY, 1);
@@ -134,12 +134,12 @@ describe("the chain of claims", () => {
     if (process.getuid?.() === 0) return;
     const { store, clock, home } = await open();
     await store.runs.claim(KEY, draft(1, clock), undefined);
-    await chmod(join(home, "cron", "runs", "job.u1"), 0o500);
+    await chmod(join(home, "cron", "runs", "job", "u1"), 0o500);
     await expect(store.runs.finish(KEY, 1, { status: "ok", text: "", finishedAt: 0 })).rejects.toThrow(
       /EACCES/,
     );
-    await chmod(join(home, "cron", "runs", "job.u1"), 0o700);
-    expect(await readdir(join(home, "cron", "runs", "job.u1"))).toEqual(["00000001.claim"]);
+    await chmod(join(home, "cron", "runs", "job", "u1"), 0o700);
+    expect(await readdir(join(home, "cron", "runs", "job", "u1"))).toEqual(["00000001.claim"]);
   });
 });
 

@@ -36,6 +36,12 @@ describe.each(CLIENTS)("%s", (kind) => {
 
   test("a refusal is a result with text and structure, each complete", async () => {
     const client = await connect(kind, await sandbox());
+    // Listed first: clients then check results against the output schemas they saw, errors too in 1.x.
+    const { tools } = await client.listTools();
+    for (const { name } of tools) {
+      const refused = await client.callTool({ name, arguments: { action: 1, patch: 1, query: 1, id: 1 } });
+      expect(refused.isError, name).toBe(true);
+    }
     const result = await client.callTool({ name: "memory_get", arguments: { filePath: "../secret" } });
     expect(result.isError).toBe(true);
     expect(result.content[0]?.text).toMatch(/path_outside_root[\s\S]*Next: /);

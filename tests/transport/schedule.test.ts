@@ -21,9 +21,11 @@ interface World {
   store: CronStore;
   /** What was handed to a process of its own, in order. */
   supervised: { id: string; uid: string; seq: number }[];
-  scheduler(): Scheduler;
-  add(over?: Partial<Job>): Promise<Job>;
-  runs(id?: string): Promise<RunRecord[]>;
+  /** When a process was told to get ready. */
+  expected: number[];
+  scheduler: () => Scheduler;
+  add: (over?: Partial<Job>) => Promise<Job>;
+  runs: (id?: string) => Promise<RunRecord[]>;
 }
 
 async function world(config = ""): Promise<World> {
@@ -32,11 +34,13 @@ async function world(config = ""): Promise<World> {
   const camel = await startCamel(box, { clock });
   const store = createCronStore({ home: box.home, clock });
   const supervised: World["supervised"] = [];
+  const expected: number[] = [];
   return {
     camel,
     clock,
     store,
     supervised,
+    expected,
     scheduler() {
       const scheduler = createScheduler({
         home: box.home,
@@ -45,7 +49,10 @@ async function world(config = ""): Promise<World> {
         settings: () => camel.config().settings,
         ready: () => Promise.resolve(true),
         dispatch: (call) => camel.dispatcher.call(call),
-        supervise: ({ id, uid, seq }) => void supervised.push({ id, uid, seq }),
+        supervisors: {
+          start: ({ id, uid, seq }) => void supervised.push({ id, uid, seq }),
+          expect: () => void expected.push(clock.now()),
+        },
       });
       onTestFinished(() => scheduler.stop());
       return scheduler;
@@ -79,6 +86,33 @@ describe("firing", () => {
     expect(new Set(done.map((run) => run.claim.slot)).size).toBe(5);
     expect(await store.inbox.list("main")).toHaveLength(5);
     expect(await store.runs.active()).toEqual([]);
+  });
+
+  it("with two hundred processes on one home", async () => {
+    const { clock, scheduler, add, runs, store } = await world();
+    await add();
+    const all = Array.from({ length: 200 }, scheduler);
+    for (let minute = 0; minute < 2; minute++) {
+      clock.set(clock.now() + MINUTE);
+      await Promise.all(all.map((one) => one.wake()));
+    }
+    expect(statuses(await runs())).toEqual(["ok", "ok"]);
+    expect(await store.inbox.list("main")).toHaveLength(2);
+  });
+
+  it("and forgets what is long over", async () => {
+    const { clock, scheduler, add, runs } = await world();
+    await add({ schedule: "+1m", at: clock.now() + MINUTE });
+    const one = scheduler();
+    clock.set(clock.now() + MINUTE);
+    await one.wake();
+    clock.advance(11 * MINUTE);
+    await one.wake();
+    expect(statuses(await runs())).toEqual(["ok"]);
+    clock.set(Date.now() + 40 * DAY);
+    clock.advance(7 * HOUR);
+    await one.wake();
+    expect(await runs()).toEqual([]);
   });
 
   it("by its own timer, and not before its time", async () => {
@@ -282,6 +316,19 @@ describe("a slot that comes while the last run goes on", () => {
     }
     expect(statuses(await made.runs())).toEqual(["ok", "ok", "ok"]);
   });
+});
+
+it("a process gets ready before a run that needs one, and not for a prompt", async () => {
+  const { clock, scheduler, add, expected } = await world(COMMAND);
+  const start = clock.now();
+  await add();
+  await add({ id: "prompt", uid: "p", schedule: "30s", runner: "host" });
+  const one = scheduler();
+  for (let second = 0; second <= 60; second++) {
+    clock.set(start + second * 1000);
+    await one.wake();
+  }
+  expect(expected.map((at) => (at - start) / 1000)).toEqual([58]);
 });
 
 describe("whatever dies", () => {

@@ -1,29 +1,21 @@
 /** The engine: parse, recover, plan, commit. The tool and the command line both enter here. */
-import { randomBytes } from "node:crypto";
 import { lstat, readFile, realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { systemClock, type Clock } from "../../shared/clock.ts";
+import { basename, dirname, isAbsolute, resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
-import { acquireLock } from "../../shared/lock.ts";
 import { containedPath, displayPath } from "../../shared/paths.ts";
-import { pruneCheckpoints } from "./checkpoints.ts";
-import { commitFiles } from "./commit.ts";
-import { createDisk, eachLimited, type Disk } from "./disk.ts";
-import { isMissing, recover } from "./journal.ts";
+import { eachLimited } from "../../stores/checkpoints/disk.ts";
+import { isMissing } from "../../stores/checkpoints/journal.ts";
+import { writeFiles, type WriteOptions } from "../../stores/checkpoints/write-files.ts";
 import { parsePatch } from "./parse.ts";
 import type { ParsedPatch } from "./patch.ts";
 import { planPatch, type DiskFile, type Plan, type PlanIo } from "./plan.ts";
 
-export interface ApplyOptions {
-  /** The workspace: an existing folder. */
-  root: string;
+/** `root` is the workspace. */
+export interface ApplyOptions extends Omit<WriteOptions, "by"> {
   patch: string;
   dryRun?: boolean;
-  /** The state directory, for the lock, journals and checkpoints. */
-  home: string;
-  signal?: AbortSignal;
-  clock?: Clock;
-  disk?: Disk;
+  /** Who sent it, for the checkpoint. */
+  by?: WriteOptions["by"];
   progress?: (done: number, total: number) => void;
 }
 
@@ -36,22 +28,15 @@ export interface ApplyResult {
   recovered: string[];
 }
 
-const PRUNE_AFTER_BYTES = 4 * 1024 * 1024;
-const LOCK_WAIT_MS = 20_000;
 /** A file becomes one string, and those end at 512 MiB. */
 const MAX_FILE_BYTES = 400 * 1024 * 1024;
 
+const BY_LIBRARY: WriteOptions["by"] = { tool: "apply_patch", agent: "main", callId: "" };
+
 export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
-  const { home, dryRun = false, clock = systemClock, disk = createDisk(), signal } = options;
+  const { dryRun = false, signal } = options;
   const parsed = parsePatch(options.patch);
-  const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), {
-    clock,
-    timeoutMs: LOCK_WAIT_MS,
-    purpose: "applying a patch",
-    ...(signal === undefined ? {} : { signal }),
-  });
-  try {
-    const recovered = await recover(home, disk, options.root);
+  return writeFiles({ ...options, by: options.by ?? BY_LIBRARY }, async ({ recovered, commit }) => {
     const plan = await planPatch(
       parsed,
       await readAhead(parsed, {
@@ -61,46 +46,10 @@ export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
     );
     if (signal?.aborted === true)
       throw new CamelError("cancelled", "The call was cancelled. Nothing was written.");
-    if (dryRun || plan.files.length === 0) return { plan, dryRun, checkpoint: undefined, recovered };
-    const now = new Date(clock.now()).toISOString();
-    const id = `${now.replace(/[-:.]/g, "").slice(0, 18)}-${randomBytes(4).toString("hex")}`;
-    await commitFiles(plan.files, {
-      home,
-      root: options.root,
-      id,
-      createdAt: now,
-      disk,
-      ...(signal === undefined ? {} : { signal }),
-      ...(options.progress === undefined ? {} : { progress: options.progress }),
-    });
-    // Looking through all of them at every patch would cost more than a small patch does.
-    const oldBytes = plan.files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), 0);
-    if (id.endsWith("0") || oldBytes > PRUNE_AFTER_BYTES) {
-      await pruneCheckpoints(home, clock.now()).catch(() => {});
-    }
-    return { plan, dryRun, checkpoint: id, recovered };
-  } finally {
-    await lock.release();
-  }
-}
-
-/** Sets right what a dead process left, without applying anything: for the start of a server. */
-export async function recoverPatches(
-  home: string,
-  clock: Clock = systemClock,
-  disk: Disk = createDisk(),
-  waitMs = LOCK_WAIT_MS,
-): Promise<string[]> {
-  const lock = await acquireLock(join(home, "locks", "apply-patch.lock"), {
-    clock,
-    timeoutMs: waitMs,
-    purpose: "applying a patch",
+    const isDone = dryRun || plan.files.length === 0;
+    const checkpoint = isDone ? undefined : await commit(plan.files, options.progress);
+    return { plan, dryRun, checkpoint, recovered };
   });
-  try {
-    return await recover(home, disk);
-  } finally {
-    await lock.release();
-  }
 }
 
 /** Planning goes file by file; the disk is faster when it is asked for several at once. */

@@ -5,6 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { basename, dirname } from "node:path";
 import { CamelError, toCamelError, type ErrorCode } from "../../shared/errors.ts";
+import type { FileContent, PlannedFile } from "../../stores/checkpoints/commit.ts";
 import { describeEdits, placeInText, type FileChange } from "./change.ts";
 import { applyEdits, parseDocument } from "./document.ts";
 import { describeFailure, MAX_DETAILED, type PlanFailure } from "./failure.ts";
@@ -21,18 +22,6 @@ export interface PlanIo {
   /** The real path inside the workspace; throws where there is none. `access` is what the operation would do. */
   resolve(requested: string, access: "write" | "delete"): Promise<string>;
   read(path: string): Promise<DiskFile>;
-}
-
-export interface FileContent {
-  bytes: Buffer;
-  mode: number | undefined;
-}
-
-/** One path whose state changes, for commit. */
-export interface PlannedFile {
-  path: string;
-  before: FileContent | undefined;
-  after: FileContent | undefined;
 }
 
 export interface Plan {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { defineTool, type TouchedPath } from "../tool.ts";
+import { writeOptions } from "../write-options.ts";
 
 export const applyPatch = defineTool({
   name: "apply_patch",
@@ -47,6 +48,7 @@ whose place is not unique is refused: give about 3 context lines. Add never repl
   effect: "write",
   idempotent: false,
   destructive: true,
+  keepsCheckpoints: true,
   effectOf: (input) => (input.dry_run === true ? "read" : "write"),
   async touches(input, context) {
     const { parsePatch } = await import("./parse.ts");
@@ -69,12 +71,9 @@ whose place is not unique is refused: give about 3 context lines. Add never repl
     // The engine is loaded by the first patch: a host that only lists tools doesn't wait for it.
     const [engine, answer] = await Promise.all([import("./apply.ts"), import("./answer.ts")]);
     const result = await engine.applyPatch({
-      root: await context.workspace(dryRun ? "read" : "write"),
+      ...writeOptions("apply_patch", await context.workspace(dryRun ? "read" : "write"), context),
       patch: input.patch,
       dryRun,
-      home: context.home,
-      signal: context.signal,
-      clock: context.clock,
       progress: (done, total) => {
         if (done % 50 === 0) context.progress({ progress: done, total, message: "writing files" });
       },

@@ -45,9 +45,8 @@ async function list(_: CronInput, context: ToolContext, book: JobBook): Promise<
 
 async function add(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
   const job = await draftJob(input, context, book);
-  const others = await book.store.jobs.list();
   const { maxJobs, jobs: inConfig } = context.settings().cron;
-  if (others.filter((one) => one.creator.agentId === context.caller.agentId).length >= maxJobs) {
+  if (await hasTooMany(context.caller.agentId, maxJobs, book)) {
     throw new CamelError("too_large", `There are ${maxJobs} jobs already (cron.maxJobs).`, {
       next: "Remove jobs that are no longer needed.",
     });
@@ -59,6 +58,13 @@ async function add(input: CronInput, context: ToolContext, book: JobBook): Promi
   }
   context.jobsChanged();
   return addedAnswer("add", job, book);
+}
+
+async function hasTooMany(agentId: string, limit: number, book: JobBook): Promise<boolean> {
+  // Counted only where it can matter: reading all jobs for each new one takes long.
+  if ((await book.store.jobs.ids()).length < limit) return false;
+  const jobs = await book.store.jobs.list();
+  return jobs.filter((job) => job.creator.agentId === agentId).length >= limit;
 }
 
 async function remove(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
@@ -152,7 +158,7 @@ async function wanted(input: CronInput, context: ToolContext, book: JobBook): Pr
   });
 }
 
-export function mayTouch(job: { creator: { agentId: string } }, context: ToolContext): boolean {
+function mayTouch(job: { creator: { agentId: string } }, context: ToolContext): boolean {
   return context.settings().cron.shared || job.creator.agentId === context.caller.agentId;
 }
 

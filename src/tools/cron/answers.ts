@@ -5,13 +5,15 @@ import type { ToolContext } from "../context.ts";
 import type { ToolOutput } from "../tool.ts";
 import { findJob, scheduleOf, type JobBook } from "./all-jobs.ts";
 import type { CronInput } from "./cron.ts";
-import { describeSchedule, localTime, utcTime } from "./describe.ts";
+import { describeLength, describeSchedule, localTime, utcTime } from "./describe.ts";
 import { nextSlots } from "./next-slot.ts";
 import { baseOf, nextDue } from "./plan.ts";
 import { describeRunner, runnerNameOf } from "./runner-name.ts";
 
 const PREVIEW = 80;
 const HISTORY = 20;
+const MOST_LISTED = 50;
+const MOST_SEARCHED = 500;
 
 /** What `add`, `update` and `resume` answer: when it fires, who runs it, where the result is, and what if nobody is there. */
 export async function addedAnswer(action: string, job: Job, book: JobBook): Promise<ToolOutput> {
@@ -40,7 +42,7 @@ export async function addedAnswer(action: string, job: Job, book: JobBook): Prom
 function whenMissed(job: Job): string {
   if (job.missed === "skip") return "Times that pass while none is there are skipped and reported.";
   const many = job.missed === "all" ? "each is made up for" : "one run makes up for them";
-  return `Times that pass while none is there: ${many}, if not older than ${job.missedWithinSeconds} s.`;
+  return `Times that pass while none is there: ${many}, if not older than ${describeLength(job.missedWithinSeconds * 1000)}.`;
 }
 
 /** What `list` tells of a job; a type and not an interface, so that it is a plain record too. */
@@ -99,8 +101,9 @@ export async function listAnswer(
   inbox: readonly InboxEntry[],
   book: JobBook,
 ): Promise<ToolOutput> {
-  const facts = await Promise.all(jobs.map((job) => jobFacts(job, book)));
-  facts.sort((a, b) => (a.next ?? "~").localeCompare(b.next ?? "~"));
+  const all = await Promise.all(jobs.map((job) => jobFacts(job, book)));
+  all.sort((a, b) => (a.next ?? "~").localeCompare(b.next ?? "~"));
+  const facts = all.slice(0, MOST_LISTED);
   const lines = facts.map((job) => {
     const state = job.enabled ? (job.running ? "running" : "enabled") : "paused";
     const because = job.pausedBecause === undefined ? "" : ` (${job.pausedBecause})`;
@@ -113,6 +116,7 @@ export async function listAnswer(
     jobs.length === 0 ? "No jobs." : `${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}.`,
     ...(inbox.length === 0 ? [] : [inboxText(inbox)]),
     ...lines,
+    ...(all.length > facts.length ? [`… and ${all.length - facts.length} more, due later.`] : []),
   ].join("\n");
   return {
     text: summary,
@@ -139,6 +143,11 @@ function entryFacts(entry: InboxEntry): Record<string, unknown> {
 export async function runsAnswer(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
   const { id } = input;
   const ids = id === undefined || id === null || id === "" ? await book.store.runs.ids() : [id];
+  if (ids.length > MOST_SEARCHED) {
+    throw new CamelError("invalid_input", `There are ${ids.length} jobs with a history.`, {
+      next: "Give the id of the job.",
+    });
+  }
   const limit = ids.length === 1 ? 200 : HISTORY;
   const found = (await Promise.all(ids.map((one) => visibleHistory(one, limit, context, book)))).flat();
   found.sort((a, b) => b.claim.claimedAt - a.claim.claimedAt);

@@ -27,6 +27,8 @@ export interface CarryOutContext {
   /** The one door: policy judges a run like any other call. */
   dispatch: (call: RunCall) => Promise<RunAnswer>;
   signal: AbortSignal;
+  /** This process has made the claim a moment ago, so nothing can have been done about it yet. */
+  isFresh?: boolean;
 }
 
 const FAILURES_IN_A_ROW = 5;
@@ -39,8 +41,9 @@ const LONGEST_TEXT = 2_000_000;
 export async function carryOut(job: Job, claim: Claim, context: CarryOutContext): Promise<void> {
   const { book } = context;
   const { runs } = book.store;
-  const before = await runs.record(job, claim.seq);
-  if (before === undefined || before.result !== undefined) return settle(job, claim, book);
+  const before = context.isFresh === true ? { started: undefined } : await runs.record(job, claim.seq);
+  if (before === undefined || ("result" in before && before.result !== undefined))
+    return settle(job, claim, book);
   const isHost = runnerNameOf(job, book.settings()) === "host";
   const startedAt = book.clock.now();
   // Putting a prompt into an inbox twice is the same as once, so it needs no marker against a second time.
@@ -51,7 +54,7 @@ export async function carryOut(job: Job, claim: Claim, context: CarryOutContext)
     const attempt = (started?.attempt ?? 0) + 1;
     if (!(await runs.start(job, claim.seq, { at: startedAt, attempt, owner: context.owner }))) return;
   }
-  if (!(await runs.isInChain(job, claim))) {
+  if (context.isFresh !== true && !(await runs.isInChain(job, claim))) {
     await runs.withdraw(job, claim);
     return settle(job, claim, book);
   }
@@ -59,12 +62,13 @@ export async function carryOut(job: Job, claim: Claim, context: CarryOutContext)
   await runs.finish(job, claim.seq, { startedAt, ...result });
   if (result.usage?.costUsd !== undefined)
     await book.store.ledger.spend(`${job.id}-${job.uid}-${claim.seq}`, result.usage.costUsd);
-  await afterRun(job, claim, book);
-  await settle(job, claim, book);
+  // A good result changes nothing about a job that goes on.
+  if (result.status !== "ok" || job.at !== undefined) await afterRun(job, claim, book);
+  settle(job, claim, book);
 }
 
-async function settle(job: Job, claim: Claim, book: JobBook): Promise<void> {
-  await book.store.runs.settle(book.store.runs.activeEntry(job, claim));
+function settle(job: Job, claim: Claim, book: JobBook): void {
+  book.store.runs.settle(book.store.runs.activeEntry(job, claim));
 }
 
 async function overCap(isHost: boolean, book: JobBook): Promise<RunResult | undefined> {

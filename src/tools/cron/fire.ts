@@ -95,7 +95,7 @@ async function begin(job: Job, claim: Claim, context: FireContext): Promise<void
   const { runs } = context.book.store;
   if (claim.final !== undefined) {
     await finishFinal(job, claim, context.book);
-    await runs.settle(runs.activeEntry(job, claim));
+    runs.settle(runs.activeEntry(job, claim));
   } else if (claim.queued !== true) await context.execute(job, claim);
 }
 

@@ -40,7 +40,12 @@ export function nextSlots(schedule: Schedule, after: number, count: number): num
 function nextCronSlot(schedule: Schedule & { kind: "cron" }, after: number): number | undefined {
   const match = matcher(schedule.pattern);
   let stretch = stretchAt(schedule.zone, after);
-  let from = Math.max(after + stretch.offset, firstWall(stretch, schedule.wild) - 1);
+  const start = (): number => {
+    const first = firstWall(stretch, schedule.wild) - 1;
+    // Where no clock changes, a stretch may reach further back than the one before it did, to before `after`.
+    return after < stretch.start ? first : Math.max(after + stretch.offset, first);
+  };
+  let from = start();
   for (let count = 0; count < MOST_STRETCHES; count++) {
     const wall = match.nextRun(new Date(from))?.getTime();
     if (wall === undefined) return undefined;
@@ -48,7 +53,7 @@ function nextCronSlot(schedule: Schedule & { kind: "cron" }, after: number): num
     if (instant < stretch.end) return instant;
     // Rare jobs: go at once to the stretch that may hold the match, and not through all those before it.
     stretch = stretchAt(schedule.zone, Math.max(stretch.end, instant - 48 * HOUR));
-    from = firstWall(stretch, schedule.wild) - 1;
+    from = start();
   }
   return undefined;
 }

@@ -73,7 +73,7 @@ function dueSlots(job: Job, schedule: Schedule, progress: Progress | undefined, 
 }
 
 /** Jitter is the same in every process, or they would disagree on when a slot is due. */
-export function dueAt(job: Pick<Job, "uid" | "jitterSeconds">, slot: number): number {
+function dueAt(job: Pick<Job, "uid" | "jitterSeconds">, slot: number): number {
   if (job.jitterSeconds === 0) return slot;
   const hash = createHash("sha256").update(`${job.uid}:${slot}`).digest().readUInt32BE(0);
   return slot + Math.floor((hash / 2 ** 32) * job.jitterSeconds * 1000);

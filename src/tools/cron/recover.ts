@@ -11,6 +11,8 @@ export interface RecoverContext extends FireContext {
   busy: ReadonlySet<string>;
   /** When this process last tried to start a claim that was left behind. */
   tried: Map<string, number>;
+  /** Claims whose supervisor this process has seen end; whether it got anywhere is looked at now. */
+  left: Set<string>;
 }
 
 /** A living process has this long to start what it claimed; then anybody may, as only one start can succeed. */
@@ -25,8 +27,10 @@ const MOST_ATTEMPTS = 3;
 export async function recover(context: RecoverContext): Promise<{ unsettled: number }> {
   const { runs } = context.book.store;
   const alive = rememberAnswers(isAlive);
+  const known = new Set<string>();
   let unsettled = 0;
   for (const active of await runs.active()) {
+    known.add(active.file);
     if (context.busy.has(active.file)) {
       unsettled++;
       continue;
@@ -38,6 +42,7 @@ export async function recover(context: RecoverContext): Promise<{ unsettled: num
       context.log.warn(`cron: ${active.id}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+  for (const file of context.left) if (!known.has(file)) context.left.delete(file);
   return { unsettled };
 }
 
@@ -47,12 +52,13 @@ type Alive = (owner: Owner) => Promise<boolean>;
 async function recoverOne(active: ActiveClaim, context: RecoverContext, alive: Alive): Promise<boolean> {
   const { book } = context;
   const { runs } = book.store;
+  const isLeft = context.left.delete(active.file);
   const record = await runs.record(active, active.seq);
   if (record === undefined || record.claim.nonce !== active.nonce)
     return forgetIntent(active, context, alive);
   const { claim } = record;
   const done = async (): Promise<true> => {
-    await runs.settle(active);
+    runs.settle(active);
     context.tried.delete(active.file);
     return true;
   };
@@ -73,10 +79,14 @@ async function recoverOne(active: ActiveClaim, context: RecoverContext, alive: A
   if (claim.queued === true) {
     const { unfinished } = await runs.chain(active);
     if (unfinished.some((seq) => seq < claim.seq)) return false;
-  } else if (age >= 0 && age < SLOW_START_MS && (await alive(claim.owner))) return false;
+  } else if (!isLeft && age >= 0 && age < SLOW_START_MS && (await alive(claim.owner))) return false;
   if (!(await runs.isInChain(active, claim))) {
     await runs.withdraw(active, claim);
     return done();
+  }
+  if (wasJustTried(active.file, context)) {
+    if (isLeft) context.left.add(active.file);
+    return false;
   }
   return startAgain(active, claim, context, done);
 }
@@ -89,8 +99,10 @@ async function interrupted(
   const { book } = context;
   const job = await findJob(book, key.id);
   const current = job?.uid === key.uid ? job : undefined;
-  if (current?.onInterrupted === "retry" && (started?.attempt ?? 0) < MOST_ATTEMPTS)
-    return startAgain({ ...key, file: book.store.runs.activeEntry(key, claim).file }, claim, context, done);
+  if (current?.onInterrupted === "retry" && (started?.attempt ?? 0) < MOST_ATTEMPTS) {
+    const { file } = book.store.runs.activeEntry(key, claim);
+    return wasJustTried(file, context) ? false : startAgain({ ...key, file }, claim, context, done);
+  }
   await book.store.runs.finish(key, claim.seq, {
     status: "interrupted",
     text: "The process that ran it ended before the result. What it did until then is not undone.",
@@ -117,12 +129,15 @@ async function startAgain(
     });
     return done();
   }
-  const now = book.clock.monotonic();
-  const last = context.tried.get(active.file);
-  if (last !== undefined && now - last < RETRY_MS) return false;
-  context.tried.set(active.file, now);
+  context.tried.set(active.file, book.clock.monotonic());
   await context.execute(job, claim);
   return false;
+}
+
+/** A supervisor that can't start at all must not be started in a loop. */
+function wasJustTried(file: string, { tried, book }: RecoverContext): boolean {
+  const last = tried.get(file);
+  return last !== undefined && book.clock.monotonic() - last < RETRY_MS;
 }
 
 /** An intent that never became a claim; its writer may still be about to link it. */
@@ -138,7 +153,7 @@ async function forgetIntent(active: ActiveClaim, { book }: RecoverContext, alive
     if (book.clock.now() - found.mtimeMs < SLOW_START_MS) return false;
   }
   if (owner !== undefined && (await alive(owner))) return false;
-  await book.store.runs.settle(active);
+  book.store.runs.settle(active);
   return true;
 }
 

@@ -21,6 +21,7 @@ export async function commandFor(
   input: CronInput,
   context: ToolContext,
 ): Promise<readonly string[] | undefined> {
+  if (context.settings().runner.command === undefined) return undefined;
   const job = await findJob(bookOf(context), input.id ?? "").catch(() => undefined);
   if (job === undefined || runnerNameOf(job, context.settings()) !== "command") return undefined;
   return commandOf(context.settings().runner);

@@ -49,7 +49,7 @@ export function parseSchedule(text: string, context: { zone: string; now: number
   return parseCron(given, zone);
 }
 
-export function unknownZone(zone: string): CamelError {
+function unknownZone(zone: string): CamelError {
   return refused(
     `"${zone}" is not a time zone.`,
     "Use an IANA name such as Europe/Berlin, America/New_York or UTC.",

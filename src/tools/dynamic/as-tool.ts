@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { z } from "zod";
 import { CamelError, toCamelError } from "../../shared/errors.ts";
 import type { ToolContext } from "../context.ts";
@@ -86,7 +87,7 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
     get openWorld() {
       return claim().openWorld;
     },
-    maker: stored.maker,
+    maker: version.maker,
     fingerprint: `${version.version} ${version.created}`,
 
     async touches(input, context) {
@@ -105,6 +106,8 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
       await checkProject(stored, context);
       const engine = await ENGINES[definition.strategy.type]();
       const controller = new AbortController();
+      // A script may call many tools at once, and each listens.
+      setMaxListeners(0, controller.signal);
       const timer = context.clock.setTimeout(() => {
         controller.abort(
           new CamelError(

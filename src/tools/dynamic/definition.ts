@@ -89,7 +89,7 @@ const exampleSchema = z.object({
     .optional(),
 });
 
-export const TOOL_NAME = /^[a-z][a-z0-9_]{2,48}$/;
+const TOOL_NAME = /^[a-z][a-z0-9_]{2,48}$/;
 
 export const definitionSchema = z.object({
   name: z

@@ -29,7 +29,7 @@ export interface Envelope {
 
 const SECRET = /secret:\/\/([A-Za-z0-9_.-]{1,64})/g;
 
-export function secretsIn(value: unknown): string[] {
+function secretsIn(value: unknown): string[] {
   return [...new Set([...JSON.stringify(value ?? "").matchAll(SECRET)].map((match) => match[1] ?? ""))];
 }
 
@@ -193,7 +193,7 @@ export function approvalReasons(
   return reasons;
 }
 
-export function showCommand(argv: readonly string[]): string {
+function showCommand(argv: readonly string[]): string {
   return argv.map((word) => (/^[\w@%+=:,./{}()-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
 }
 
@@ -208,17 +208,16 @@ export function card(
     before === undefined
       ? `Make the tool "${definition.name}" (${strategy.type}, ${definition.scope})`
       : `Change the tool "${definition.name}" from version ${before.version} (${strategy.type}, ${definition.scope})`,
-    definition.description,
   ];
   const list = (title: string, items: readonly string[]): void => {
-    if (items.length > 0) lines.push(`${title}: ${items.join(", ")}`);
+    if (items.length > 0) lines.push(`${title}: ${items.map(oneLine).join(", ")}`);
   };
   for (const tokens of commandTemplates(definition))
     lines.push(
       `Runs: ${showCommand(tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`)))}`,
     );
-  if (strategy.type === "http") lines.push(`Sends: ${strategy.method} ${strategy.url}`);
-  if (strategy.type === "llm") lines.push(`Asks the model: ${strategy.system_prompt.slice(0, 200)}`);
+  if (strategy.type === "http") lines.push(`Sends: ${strategy.method} ${oneLine(strategy.url)}`);
+  if (strategy.type === "llm") lines.push(`Asks the model: ${oneLine(strategy.system_prompt)}`);
   if (strategy.type === "js")
     lines.push(
       `Runs in a sandbox without files or network: ${strategy.source.length} characters of ${strategy.language}`,
@@ -235,13 +234,20 @@ export function card(
   if (strategy.type === "shell")
     lines.push(`Sandbox: ${envelope.sandbox}${envelope.network ? ", with network" : ", without network"}`);
   const [example] = definition.examples;
-  if (example !== undefined) lines.push(`Example: ${JSON.stringify(example.input)}`);
+  if (example !== undefined) lines.push(`Example: ${oneLine(JSON.stringify(example.input))}`);
   if (before !== undefined) {
     const wider = widening(before.envelope, envelope);
     lines.push(wider.length === 0 ? "It may do no more than before." : `New: ${wider.join("; ")}.`);
     lines.push(...changedFields(before.definition, definition));
   }
+  // Last, and on one line: what a maker says about the tool must not push out or imitate what it does.
+  lines.push(`Its maker says: ${oneLine(definition.description)}`);
   return lines.join("\n");
+}
+
+function oneLine(text: string): string {
+  const flat = text.replaceAll(/\s+/g, " ");
+  return flat.length > 300 ? `${flat.slice(0, 300)}…` : flat;
 }
 
 function changedFields(before: Definition, after: Definition): string[] {

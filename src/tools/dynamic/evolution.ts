@@ -3,6 +3,7 @@ import { percentile95, type Quality, type QualityStore } from "../../stores/qual
 import type { ToolContext } from "../context.ts";
 import { sessionOf } from "./session.ts";
 import type { Outcome } from "./as-tool.ts";
+import { withoutCredentials } from "./credentials.ts";
 import type { StrategyType } from "./definition.ts";
 import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
 
@@ -25,11 +26,14 @@ export interface Evolution {
   report(
     tool: StoredTool,
     version: ToolVersion,
+    agentId: string,
   ): Promise<{ lines: string[]; quality: Quality & { p95: number } }>;
   /** Whether this session may still evolve the tool; counts it if so. */
   mayEvolve(tool: string, session: string): boolean;
   /** Waits for repairs that are under way. */
   settled(): Promise<void>;
+  /** Gives them up. */
+  close(): Promise<void>;
 }
 
 export interface EvolutionOptions {
@@ -56,6 +60,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
   const { quality } = options;
   const evolved = new Map<string, Set<string>>();
   const underWay = new Set<Promise<void>>();
+  const closing = new AbortController();
 
   const mayEvolve = (tool: string, session: string): boolean => {
     const done = evolved.get(session) ?? new Set<string>();
@@ -92,6 +97,10 @@ export function createEvolution(options: EvolutionOptions): Evolution {
     async settled() {
       await Promise.all(underWay);
     },
+    async close() {
+      closing.abort();
+      await Promise.all(underWay);
+    },
 
     async after(outcome, context) {
       const { error, tool, version } = outcome;
@@ -102,6 +111,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
           ? {}
           : {
               failure: {
+                agent: context.caller.agentId,
                 input: JSON.stringify(outcome.input).slice(0, 500),
                 message: error.message.slice(0, 500),
               },
@@ -115,25 +125,25 @@ export function createEvolution(options: EvolutionOptions): Evolution {
         evolve === "auto" && context.caller.depth === 0 && mayEvolve(tool.name, sessionOf(context.caller));
       if (error !== undefined && isFailing(now)) {
         if (version.generation < MOST_GENERATIONS && may()) inBackground(repair(tool, version, now, context));
-        return brief(tool, version, now);
+        return brief(tool, version, now, context.caller.agentId);
       }
       if (error === undefined && isWorking(now) && may()) inBackground(improve(tool, version, now, context));
       return undefined;
     },
 
-    async report(tool, version) {
+    async report(tool, version, agentId) {
       const now = await quality.of(tool.name, version.version);
       const p95 = percentile95(now.durations);
       const lines =
         now.uses === 0
           ? ["Not used yet."]
           : [`Used ${now.uses} times, ${percent(successRate(now))} success, 95 % of calls within ${p95} ms.`];
-      if (isFailing(now)) lines.push(brief(tool, version, now));
+      if (isFailing(now)) lines.push(brief(tool, version, now, agentId));
       else if (isWorking(now))
         lines.push(
           `It works well. A better variant may be proposed: tool_create {"action": "propose", "name": "${tool.name}", "definition": {…}}.`,
         );
-      return { lines, quality: { ...now, p95 } };
+      return { lines, quality: { ...now, errors: ownErrors(now, agentId), p95 } };
     },
   };
 
@@ -144,12 +154,12 @@ export function createEvolution(options: EvolutionOptions): Evolution {
     now: Quality,
     context: ToolContext,
   ): Promise<void> {
-    const definition = await ask(brief(tool, version, now), version, context);
+    const definition = await ask(brief(tool, version, now, context.caller.agentId), version, context);
     if (definition === undefined) return;
     const result = await context.callTool(
       "tool_create",
       { action: "update", name: tool.name, definition },
-      { own: true, signal: new AbortController().signal },
+      { own: true, signal: closing.signal },
     );
     if (result.isError === true) {
       context.log.warn(`the repair of ${tool.name} wasn't taken: ${result.text}`);
@@ -184,7 +194,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
     const result = await context.callTool(
       "tool_create",
       { action: "propose", name: tool.name, definition },
-      { own: true, signal: new AbortController().signal },
+      { own: true, signal: closing.signal },
     );
     if (result.isError === true) context.log.warn(`the variant of ${tool.name} wasn't taken: ${result.text}`);
   }
@@ -202,7 +212,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
       const { text } = await runner(
         `${prompt}\nAnswer with the whole new definition as one JSON object and nothing else.`,
         { agentId, depth: depth + 1 },
-        new AbortController().signal,
+        closing.signal,
       );
       const { jsonIn } = await import("./actions/derive.ts");
       const definition = jsonIn(text);
@@ -245,12 +255,20 @@ const OTHER_WAYS: Record<StrategyType, string> = {
   js: "shell, if a program does the same; http, if a service does",
 };
 
+/** What another agent sent to the tool is none of this one's business. */
+function ownErrors(quality: Quality, agentId: string): Quality["errors"] {
+  return quality.errors.filter((one) => one.agent === agentId);
+}
+
 /** All that is needed to repair a tool in the next call. */
-function brief(tool: StoredTool, version: ToolVersion, { errors, failures, uses }: Quality): string {
+function brief(tool: StoredTool, version: ToolVersion, quality: Quality, agentId: string): string {
+  const { failures, uses } = quality;
   return [
     `"${tool.name}" fails often: ${failures} of ${uses} calls of version ${version.version}. Repair it with tool_create {"action": "update", "name": "${tool.name}", "definition": {…}}.`,
-    `Its definition: ${JSON.stringify(activeVersion(tool).definition)}`,
-    ...errors.map((one) => `Failed with ${one.input}: ${one.message.split("\n").slice(0, 6).join(" ")}`),
+    `Its definition: ${JSON.stringify(withoutCredentials(activeVersion(tool).definition))}`,
+    ...ownErrors(quality, agentId).map(
+      (one) => `Failed with ${one.input}: ${one.message.split("\n").slice(0, 6).join(" ")}`,
+    ),
     `Other strategies to try: ${OTHER_WAYS[version.definition.strategy.type]}.`,
   ]
     .join("\n")

@@ -52,7 +52,7 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
  * A pattern can hang the whole server: `(a+)+$` takes time without end. Patterns here have no group that is
  * repeated, no reference back and no looking around, so time grows with the text's length to a small power.
  */
-export function isSafePattern(pattern: string): boolean {
+function isSafePattern(pattern: string): boolean {
   if (pattern.length > 300) return false;
   try {
     new RegExp(pattern, "u");

@@ -68,7 +68,14 @@ export function createLibrary(options: DynamicToolsOptions): Library {
     after: (outcome, context) => evolution.after(outcome, context),
   };
 
-  const load = async (): Promise<boolean> => {
+  let loading: Promise<unknown> = Promise.resolve();
+  /** One at a time: of two that overlap, the one that looked first could finish last and bring back the past. */
+  const load = (): Promise<boolean> => {
+    const next = loading.then(loadNow, loadNow);
+    loading = next;
+    return next;
+  };
+  const loadNow = async (): Promise<boolean> => {
     const found = await store.load();
     const before = entries;
     const next = new Map<string, Entry>();
@@ -145,6 +152,10 @@ export function createLibrary(options: DynamicToolsOptions): Library {
 
     keepForSession(stored, caller) {
       const own = sessions.get(sessionOf(caller)) ?? new Map<string, Entry>();
+      if (own.size >= MOST_A_SESSION && !own.has(stored.name))
+        throw new CamelError("limit_reached", `A session may keep ${MOST_A_SESSION} tools of its own.`, {
+          next: "Delete some, or make it with scope: global.",
+        });
       own.set(stored.name, { stored, tool: asTool(stored, asToolOptions) });
       remember(sessions, sessionOf(caller), own);
       options.onChange();
@@ -172,13 +183,14 @@ export function createLibrary(options: DynamicToolsOptions): Library {
       };
     },
     async close() {
-      await evolution.settled();
+      await evolution.close();
       await quality.flush();
     },
   };
 }
 
 const MOST_SESSIONS = 500;
+const MOST_A_SESSION = 50;
 
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);

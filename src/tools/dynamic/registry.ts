@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -17,6 +17,8 @@ export interface DynamicTools {
   refresh(): Promise<void>;
   /** The dynamic tools that exist for a caller. */
   visible(caller: Caller): readonly ToolDef[];
+  /** The names of those among them that policy lets the caller use. */
+  usable(caller: Caller): ReadonlySet<string>;
   /** Any tool by its name, built-in ones too. */
   known(name: string, caller: Caller): ToolDef | undefined;
   library(): Promise<Library>;
@@ -32,6 +34,8 @@ export interface DynamicToolsOptions {
   settings: () => Config;
   /** The tools that nobody may shadow. */
   builtin: () => readonly ToolDef[];
+  /** The tools that policy lists to a caller. */
+  listed: (caller: Caller) => readonly ToolDef[];
   /** The workspace of callers who haven't shown theirs yet. */
   workspace: string;
   onChange: () => void;
@@ -66,7 +70,7 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
   return {
     async refresh() {
       if (!options.settings().dynamicTools.enabled) return;
-      const mark = markOf(folder);
+      const mark = await markOf(folder);
       if (mark === seen) return;
       refreshing ??= reload(mark).finally(() => (refreshing = undefined));
       await refreshing;
@@ -76,6 +80,7 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
       const taken = builtinNames();
       return loaded.visible(caller).filter((tool) => !taken.has(tool.name));
     },
+    usable: (caller) => new Set(options.listed(caller).map((tool) => tool.name)),
     known: (name, caller) =>
       options.builtin().find((tool) => tool.name === name) ??
       loaded?.visible(caller).find((tool) => tool.name === name),
@@ -88,11 +93,9 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
 
 const GRAIN_MS = 50;
 
-function markOf(folder: string): string {
-  try {
-    const found = statSync(folder);
-    return `${found.ino}:${found.mtimeMs}`;
-  } catch {
-    return "";
-  }
+function markOf(folder: string): Promise<string> {
+  return stat(folder).then(
+    (found) => `${found.ino}:${found.mtimeMs}`,
+    () => "",
+  );
 }

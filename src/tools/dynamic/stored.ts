@@ -12,6 +12,8 @@ export interface ToolVersion {
   generation: number;
   definition: Definition;
   inputSchema: Record<string, unknown>;
+  /** Who wrote it; the tool has their rights while this version is active. */
+  maker: Identity;
   pins: ProgramPin[];
   envelope: Envelope;
   /** Of the source of a js tool; checked whenever it is loaded. */
@@ -23,7 +25,6 @@ export interface StoredTool {
   scope: Definition["scope"];
   /** The workspace of a tool with `scope: project`. */
   project?: string;
-  maker: Identity;
   created: string;
   active: number;
   versions: ToolVersion[];

@@ -13,24 +13,17 @@ export function placeholdersIn(text: string): string[] {
 }
 
 /** The name where the text is one placeholder and nothing else. */
-export function wholePlaceholder(text: string): string | undefined {
+function wholePlaceholder(text: string): string | undefined {
   return WHOLE.exec(text)?.[1];
-}
-
-/** Replaces every placeholder by what `value` says; `encode` makes it safe for its place. */
-export function fillText(
-  text: string,
-  value: (name: string) => string,
-  encode: (value: string) => string = (one) => one,
-): string {
-  return text.replace(PLACEHOLDER, (_, name: string) => encode(value(name)));
 }
 
 /** Fills strings anywhere in a JSON value. A string that is one placeholder keeps the value's own type. */
 export function fillJson(value: unknown, lookup: (name: string) => unknown): unknown {
   if (typeof value === "string") {
     const whole = wholePlaceholder(value);
-    return whole === undefined ? fillText(value, (name) => asText(lookup(name))) : lookup(whole);
+    return whole === undefined
+      ? value.replace(PLACEHOLDER, (_, name: string) => asText(lookup(name)))
+      : lookup(whole);
   }
   if (Array.isArray(value)) return value.map((item) => fillJson(item, lookup));
   if (typeof value === "object" && value !== null) {

@@ -60,14 +60,50 @@ const inputSchema = {
     },
     definition: {
       type: "object",
-      description:
-        'create, update, propose. {name, description, strategy, input_schema?, examples?, envelope?, sandbox?, timeout_seconds?, scope?}. strategy is one of {type: "shell", command_template: "wc -l {{file}}"}, {type: "http", method, url, headers?, query?, body?, json_path?}, {type: "llm", system_prompt}, {type: "composite", steps: [{tool_name, input_override?}]}, {type: "js", source, tools?}.',
+      description: "create, update, propose: the whole tool.",
+      properties: {
+        name: { type: "string", description: "Small letters, digits, underscores; 3 to 49." },
+        description: { type: "string", description: "What it does, for whoever may call it." },
+        strategy: {
+          type: "object",
+          description:
+            'One of {type: "shell", command_template: "wc -l {{file}}"} or {type: "shell", pipeline: ["…", "…"]}; {type: "http", method, url, headers?, query?, body?, json_path?}; {type: "llm", system_prompt}; {type: "composite", steps: [{tool_name, id?, input_override?}]}; {type: "js", source, tools?}.',
+          properties: {
+            type: { type: "string", enum: ["shell", "http", "llm", "composite", "js"] },
+          },
+          required: ["type"],
+        },
+        input_schema: {
+          type: "object",
+          description: "JSON Schema of the parameters. Default: one text for each placeholder.",
+          properties: { type: { type: "string", enum: ["object"] } },
+        },
+        examples: {
+          type: "array",
+          description: "Run when the tool is made; have to pass. [{input, expect: {contains | equals}}]",
+          items: {
+            type: "object",
+            properties: { input: { type: "object", properties: { input: { type: "string" } } } },
+          },
+        },
+        envelope: {
+          type: "object",
+          description:
+            "{hosts, paths: {read, write}, network}: what it may reach beyond reading the workspace.",
+          properties: { network: { type: "boolean" } },
+        },
+        sandbox: { type: "string", enum: ["required", "best-effort", "off"] },
+        timeout_seconds: { type: "number" },
+        scope: { type: "string", enum: ["session", "project", "global"] },
+      },
+      required: ["name", "description", "strategy"],
     },
     json: { type: "string", description: "import: one exported definition or an array of them, as JSON." },
     input: {
       type: "object",
       description:
         'run: the arguments of the tool. For a tool with the single text parameter: {"input": "text"}.',
+      properties: { input: { type: "string" } },
     },
     query: { type: "string", description: "search: words to look for in names and descriptions." },
     version: { type: "integer", description: "rollback, show, export: which version." },
@@ -75,7 +111,8 @@ const inputSchema = {
   required: ["action"],
 };
 
-const output = z.object({ action: z.string() }).loose();
+/** Nothing is required: some clients hold an error's structured content against this too. */
+const output = z.object({ action: z.string().optional() }).loose();
 
 const CHANGES: readonly Action[] = ["create", "delete", "import", "update", "rollback", "propose"];
 
@@ -89,6 +126,8 @@ export const toolCreate = defineTool({
   output,
   inputSchema,
   effect: "extend",
+  // What it runs has its own time limit, and a person may have to be asked inside it.
+  limits: { timeoutSeconds: 600 },
   effectOf: (input) => (changes(input) ? "extend" : "read"),
   async touches(input, context): Promise<Touches> {
     if (!definesTool(input)) return {};

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
 import { defineTool } from "../tool.ts";
+import { writeOptions } from "../write-options.ts";
 import { secretIn } from "./secrets.ts";
 
 const schema = z.object({
@@ -46,6 +47,7 @@ export const memoryWrite = defineTool({
   schema,
   output,
   effect: "write",
+  keepsCheckpoints: true,
   async touches(input, context) {
     const file = input.file ?? todaysFile(context.clock.now());
     return { paths: [{ path: join(await context.memoryRoot(), file), access: "write" }] };
@@ -53,11 +55,10 @@ export const memoryWrite = defineTool({
   async execute(input, context) {
     const action = input.action ?? "append";
     const file = input.file ?? todaysFile(context.clock.now());
-    const { home, clock, signal } = context;
     const root = await context.memoryRoot();
     // Where the memory lies in the workspace, a folder unsafe to write in (the user's home, say) is refused as one.
     if (root === (await context.workspace("read").catch(() => undefined))) await context.workspace("write");
-    const target = { root, home, clock, signal, file };
+    const target = { ...writeOptions("memory_write", root, context), file };
     const { appendNote, checkNotePath, replaceNote } = await import("./write-note.ts");
     checkNotePath(file);
     const text = action === "forget" ? "" : (input.text ?? "");
@@ -88,12 +89,12 @@ export const memoryWrite = defineTool({
       });
     }
     if (action === "append") {
-      const line = await appendNote(target, text, heading === "" ? undefined : heading);
-      return { text: `Added to ${file}:${line}.`, structured: { action, file, line, checkpoint: "" } };
+      const { line, checkpoint } = await appendNote(target, text, heading === "" ? undefined : heading);
+      return { text: `Added to ${file}:${line}.`, structured: { action, file, line, checkpoint } };
     }
     const { line, checkpoint } = await replaceNote(target, input.oldText ?? "", text);
     return {
-      text: `${action === "forget" ? "Forgotten" : "Replaced"} in ${file}:${line}. The old file is kept as ${checkpoint}.`,
+      text: `${action === "forget" ? "Forgotten" : "Replaced"} in ${file}:${line}. The old file is kept as checkpoint ${checkpoint}.`,
       structured: { action, file, line, checkpoint },
     };
   },

@@ -1,21 +1,12 @@
-import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access, mkdir, open, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Clock } from "../../shared/clock.ts";
-import { replaceFile } from "../../shared/durable.ts";
 import { CamelError } from "../../shared/errors.ts";
-import { withLock } from "../../shared/lock.ts";
 import { containedPath } from "../../shared/paths.ts";
+import { writeFiles, type FileWriter, type WriteOptions } from "../../stores/checkpoints/write-files.ts";
 import { sectionEnd } from "./sections.ts";
 
-const LOCK_WAIT_MS = 15_000;
-
-export interface NoteTarget {
-  root: string;
-  home: string;
-  clock: Clock;
-  signal: AbortSignal;
+export interface NoteTarget extends WriteOptions {
   /** Relative to the root: MEMORY.md, or a Markdown file under memory/. */
   file: string;
 }
@@ -34,8 +25,12 @@ export function checkNotePath(file: string): void {
 }
 
 /** Adds `text` as its own paragraph at the end, or at the end of the section under `heading`. Returns its first line. */
-export async function appendNote(target: NoteTarget, text: string, heading?: string): Promise<number> {
-  return locked(target, async (path) => {
+export async function appendNote(
+  target: NoteTarget,
+  text: string,
+  heading?: string,
+): Promise<{ line: number; checkpoint: string }> {
+  return locked(target, async (path, writer) => {
     const old = (await readNote(path, target.file)) ?? "";
     const lineEnd = old.includes("\r\n") ? "\r\n" : "\n";
     const note = text.replaceAll("\r\n", "\n").trim();
@@ -46,14 +41,15 @@ export async function appendNote(target: NoteTarget, text: string, heading?: str
       const title = heading !== undefined && section === undefined ? `## ${heading}\n\n` : "";
       const lead = `${"\n".repeat(open)}${title}`;
       await appendBytes(path, `${lead}${note}\n`.replaceAll("\n", lineEnd));
-      return (old + lead).split("\n").length;
+      // Nothing was replaced, so there is nothing to keep.
+      return { line: (old + lead).split("\n").length, checkpoint: "" };
     }
     // Only the new lines get a line end of ours: the others keep what they have, mixed or not.
     const kept = old.split("\n");
     const at = lineStart(kept, section);
     const inserted = `\n${note}\n`.replaceAll("\n", lineEnd);
-    await replaceFile(path, old.slice(0, at) + inserted + old.slice(at), { mode: await modeOf(path) });
-    return section + 2;
+    const checkpoint = await replaceText(writer, path, old, old.slice(0, at) + inserted + old.slice(at));
+    return { line: section + 2, checkpoint };
   });
 }
 
@@ -63,7 +59,7 @@ export async function replaceNote(
   oldText: string,
   newText: string,
 ): Promise<{ line: number; checkpoint: string }> {
-  return locked(target, async (path) => {
+  return locked(target, async (path, writer) => {
     const old = await readNote(path, target.file);
     if (old === undefined) {
       throw new CamelError("not_found", `There is no ${target.file}.`, {
@@ -85,16 +81,12 @@ export async function replaceNote(
         next: "Send more of the surrounding text, so that it fits one place only.",
       });
     }
-    const name = createHash("sha256").update(`${path}\0${old}`).digest("hex").slice(0, 24);
-    const checkpoint = join(target.home, "checkpoints", "memory", `${name}.md`);
-    await replaceFile(checkpoint, old);
     let end = at + wanted.length;
     // A forgotten line goes with its line break.
     const isWholeLine = (at === 0 || old[at - 1] === "\n") && !wanted.endsWith("\n");
     if (newText === "" && isWholeLine) end += /^\r?\n/.exec(old.slice(end, end + 2))?.[0].length ?? 0;
-    await replaceFile(path, old.slice(0, at) + asWritten(newText) + old.slice(end), {
-      mode: await modeOf(path),
-    });
+    const changed = old.slice(0, at) + asWritten(newText) + old.slice(end);
+    const checkpoint = await replaceText(writer, path, old, changed);
     return { line: old.slice(0, at).split("\n").length, checkpoint };
   });
 }
@@ -136,22 +128,23 @@ async function appendBytes(path: string, text: string): Promise<void> {
   }
 }
 
-async function locked<T>(target: NoteTarget, work: (path: string) => Promise<T>): Promise<T> {
+async function replaceText(writer: FileWriter, path: string, old: string, text: string): Promise<string> {
+  const mode = (await stat(path)).mode & 0o7777;
+  return writer.commit([
+    { path, before: { bytes: Buffer.from(old), mode }, after: { bytes: Buffer.from(text), mode } },
+  ]);
+}
+
+async function locked<T>(
+  target: NoteTarget,
+  work: (path: string, writer: FileWriter) => Promise<T>,
+): Promise<T> {
   checkNotePath(target.file);
   await mkdir(target.root, { recursive: true });
-  const file = isMain(target.file) ? await existingMain(target.root) : target.file;
-  const path = await containedPath(target.root, file, { rootName: "the memory folder" });
-  const name = createHash("sha256").update(path).digest("hex").slice(0, 24);
-  return withLock(
-    join(target.home, "locks", `memory-${name}.lock`),
-    {
-      clock: target.clock,
-      timeoutMs: LOCK_WAIT_MS,
-      purpose: "writing to this memory",
-      signal: target.signal,
-    },
-    () => work(path),
-  );
+  return writeFiles(target, async (writer) => {
+    const file = isMain(target.file) ? await existingMain(writer.root) : target.file;
+    return work(await containedPath(writer.root, file, { rootName: "the memory folder" }), writer);
+  });
 }
 
 function isMain(file: string): boolean {
@@ -172,8 +165,4 @@ function lineStart(lines: readonly string[], count: number): number {
   let at = 0;
   for (const line of lines.slice(0, count)) at += line.length + 1;
   return at;
-}
-
-async function modeOf(path: string): Promise<number> {
-  return (await stat(path)).mode & 0o777;
 }

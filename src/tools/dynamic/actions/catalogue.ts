@@ -1,6 +1,7 @@
 import { CamelError } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
+import { withoutCredentials } from "../credentials.ts";
 import { card } from "../envelope.ts";
 import type { Library } from "../library.ts";
 import { noSuchTool } from "../plan.ts";
@@ -10,11 +11,11 @@ import type { ToolCreateInput } from "../tool.ts";
 
 export async function listTools(_input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const library = await context.dynamicTools.library();
-  const usable = usableBy(context);
+  const usable = context.dynamicTools.usable(context.caller);
   const tools = await Promise.all(
     library
       .all(context.caller)
-      .filter((tool) => usable(tool.name))
+      .filter((tool) => usable.has(tool.name))
       .map((tool) => summary(tool, library)),
   );
   const refused = library.refused();
@@ -34,12 +35,6 @@ export async function listTools(_input: ToolCreateInput, context: ToolContext): 
     ].join("\n"),
     structured: { action: "list", tools, refused, wanted },
   };
-}
-
-/** A built-in tool that came later has the name now; policy may refuse the rest. */
-function usableBy(context: ToolContext): (name: string) => boolean {
-  const names = new Set(context.dynamicTools.visible(context.caller).map((tool) => tool.name));
-  return (name) => names.has(name);
 }
 
 interface Summary {
@@ -72,9 +67,9 @@ const GAP = 3;
 export async function searchTools(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const library = await context.dynamicTools.library();
   const query = input.query ?? input.description ?? input.name ?? "";
-  const usable = usableBy(context);
+  const usable = context.dynamicTools.usable(context.caller);
   const found = rank(query, library.all(context.caller))
-    .filter((one) => usable(one.name))
+    .filter((one) => usable.has(one.name))
     .slice(0, 10);
   if (found.length === 0) {
     const pattern = significantWords(query).slice(0, 6).join(" ");
@@ -101,6 +96,13 @@ async function found(input: ToolCreateInput, context: ToolContext): Promise<Stor
   return stored;
 }
 
+/** What policy keeps from a caller isn't shown to it either. */
+async function foundUsable(input: ToolCreateInput, context: ToolContext): Promise<StoredTool> {
+  const stored = await found(input, context);
+  if (!context.dynamicTools.usable(context.caller).has(stored.name)) throw noSuchTool(stored.name);
+  return stored;
+}
+
 function versionOf(stored: StoredTool, wanted: number | null | undefined): ToolVersion {
   if (wanted == null) return activeVersion(stored);
   const version = stored.versions.find((one) => one.version === wanted);
@@ -111,15 +113,17 @@ function versionOf(stored: StoredTool, wanted: number | null | undefined): ToolV
 }
 
 export async function showTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
-  const stored = await found(input, context);
+  const stored = await foundUsable(input, context);
   const version = versionOf(stored, input.version);
-  const record = await (await context.dynamicTools.library()).evolution.report(stored, version);
+  const record = await (
+    await context.dynamicTools.library()
+  ).evolution.report(stored, version, context.caller.agentId);
   const text = [
     card(version.definition, version.envelope),
-    `Version ${version.version} of ${stored.versions.length}, made ${version.created} by ${stored.maker.agentId}.`,
+    `Version ${version.version} of ${stored.versions.length}, made ${version.created} by ${version.maker.agentId}.`,
     ...record.lines,
     ...stored.notes,
-    JSON.stringify(version.definition, null, 2),
+    JSON.stringify(withoutCredentials(version.definition), null, 2),
   ].join("\n");
   return {
     text,
@@ -127,7 +131,7 @@ export async function showTool(input: ToolCreateInput, context: ToolContext): Pr
       action: "show",
       name: stored.name,
       version: version.version,
-      definition: version.definition,
+      definition: withoutCredentials(version.definition),
       envelope: version.envelope,
       quality: record.quality,
       advice: record.lines.join("\n"),
@@ -137,7 +141,7 @@ export async function showTool(input: ToolCreateInput, context: ToolContext): Pr
 }
 
 export async function showVersions(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
-  const stored = await found(input, context);
+  const stored = await foundUsable(input, context);
   const versions = stored.versions.map((one) => ({
     version: one.version,
     created: one.created,
@@ -154,9 +158,9 @@ export async function showVersions(input: ToolCreateInput, context: ToolContext)
 
 /** A definition as it can be imported elsewhere: without what belongs to this machine. Secrets stay names. */
 export async function exportTools(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
-  const stored = await found(input, context);
+  const stored = await foundUsable(input, context);
   const { created, definition } = versionOf(stored, input.version);
-  const exported = { ...definition, created_at: Math.floor(Date.parse(created) / 1000) };
+  const exported = { ...withoutCredentials(definition), created_at: Math.floor(Date.parse(created) / 1000) };
   return {
     text: JSON.stringify(exported, null, 2),
     structured: { action: "export", name: stored.name, definition: exported },

@@ -1,6 +1,7 @@
 import { CamelError } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
+import { plainCredentials } from "../credentials.ts";
 import { union } from "../envelope.ts";
 import type { Library } from "../library.ts";
 import { sessionOf } from "../session.ts";
@@ -15,8 +16,13 @@ export async function createTool(input: ToolCreateInput, context: ToolContext): 
   const [plan] = await plansFor(input, context);
   if (plan === undefined) throw new CamelError("invalid_input", "There is no definition.");
   const made = await make(plan, "create", context);
+  const exposed = plainCredentials(plan.definition);
+  const advice =
+    exposed.length === 0
+      ? ""
+      : ` ${exposed.join(", ")} holds a credential as text: ask the user to run camel-mcp secret set NAME, and use secret://NAME instead.`;
   return {
-    text: `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.`,
+    text: `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.${advice}`,
     structured: {
       action: "create",
       name: made.name,
@@ -100,13 +106,11 @@ function variantName(name: string, taken: (name: string) => boolean): string {
 async function make(plan: Plan, origin: ToolVersion["origin"], context: ToolContext): Promise<StoredTool> {
   const library = await context.dynamicTools.library();
   const { definition } = plan;
-  const { agentId, client, depth, token } = context.caller;
   const version = versionOf(plan, 1, 0, origin, context);
   const stored: StoredTool = {
     name: definition.name,
     scope: definition.scope,
     ...(definition.scope === "project" ? { project: await context.workspace("read") } : {}),
-    maker: { agentId, client, depth, ...(token === undefined ? {} : { token }) },
     created: version.created,
     active: 1,
     versions: [version],
@@ -129,8 +133,7 @@ async function make(plan: Plan, origin: ToolVersion["origin"], context: ToolCont
   return stored;
 }
 
-/** Also how a repair by the runner becomes a version. */
-export async function addVersion(
+async function addVersion(
   plan: Plan,
   origin: ToolVersion["origin"],
   context: ToolContext,
@@ -182,8 +185,10 @@ function versionOf(
   origin: ToolVersion["origin"],
   context: ToolContext,
 ): ToolVersion {
+  const { agentId, client, depth, token } = context.caller;
   return {
     version,
+    maker: { agentId, client, depth, ...(token === undefined ? {} : { token }) },
     created: new Date(context.clock.now()).toISOString(),
     origin,
     generation,

@@ -193,6 +193,10 @@ async function readBody(
 function sendError(error: unknown, url: URL, signal: AbortSignal): CamelError {
   if (error instanceof CamelError) return error;
   if (signal.aborted && signal.reason instanceof CamelError) return signal.reason;
+  if (signal.aborted)
+    return new CamelError("timeout", `${url.host} didn't answer in time.`, {
+      next: "Retry later, or ask for less.",
+    });
   return new CamelError(
     "unavailable",
     `${url.host} can't be reached: ${error instanceof Error ? error.message : String(error)}.`,

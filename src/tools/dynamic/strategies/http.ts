@@ -169,7 +169,7 @@ function result(
     status: answer.status,
     url: answer.url,
     contentType: answer.type,
-    truncated: answer.truncated,
+    isCut: answer.truncated,
   };
   if (answer.status >= 400) {
     throw new CamelError(

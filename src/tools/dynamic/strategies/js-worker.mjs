@@ -40,7 +40,7 @@ const call = async (name, args) => {
   return answer;
 };
 const tools = { call };
-for (const name of names) tools[name] = (args) => call(name, args);
+for (const name of names) if (name !== "call") tools[name] = (args) => call(name, args);
 if (typeof main !== "function") throw new TypeError("the source has no default export that is a function");
 const value = await main(input, tools);
 export default JSON.stringify({ value: value === undefined ? null : value });

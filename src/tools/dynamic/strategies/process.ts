@@ -11,7 +11,8 @@ export interface ProcessOptions {
   env: Record<string, string>;
   /** Of standard output, and of standard error. */
   maxBytes: number;
-  timeoutMs: number;
+  /** Where `signal` doesn't end it in time. */
+  timeoutMs?: number;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -21,7 +22,7 @@ export interface ProcessResult {
   statuses: (number | string)[];
   stdout: string;
   stderr: string;
-  stopped?: "timeout" | "overflow" | "cancelled";
+  stopped?: "timeout" | "overflow" | "aborted";
 }
 
 /** How long a program's children may hold its output open after it has ended. */
@@ -52,14 +53,17 @@ export function runProcesses(
       stopped ??= why;
       killAll();
     };
-    const onAbort = (): void => stop("cancelled");
-    const timer = options.clock.setTimeout(() => stop("timeout"), options.timeoutMs);
+    const onAbort = (): void => stop("aborted");
+    const timer =
+      options.timeoutMs === undefined
+        ? undefined
+        : options.clock.setTimeout(() => stop("timeout"), options.timeoutMs);
     options.signal.addEventListener("abort", onAbort, { once: true });
     let finished = false;
     const finish = (): void => {
       if (finished) return;
       finished = true;
-      timer.cancel();
+      timer?.cancel();
       options.signal.removeEventListener("abort", onAbort);
       // What a program left behind in its group ends with it.
       killAll();

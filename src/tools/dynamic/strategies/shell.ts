@@ -1,10 +1,7 @@
-import { lstat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { CamelError } from "../../../shared/errors.ts";
-import { containedPath, isInside } from "../../../shared/paths.ts";
-import type { TouchedPath } from "../../tool.ts";
+import { containedPath } from "../../../shared/paths.ts";
 import type { StrategyOf } from "../definition.ts";
 import { commandTemplates } from "../envelope.ts";
 import { propertiesOf } from "../json-schema.ts";
@@ -12,43 +9,26 @@ import { checkPin, programFolders } from "../program.ts";
 import type { Token } from "../template.ts";
 import { runProcesses, type ProcessResult, type ProcessSpec } from "./process.ts";
 import { findSandbox, inSandbox } from "./sandbox.ts";
+import { pathsOf, type Argument, type ArgumentPath } from "./shell-paths.ts";
 import { fillTemplate, type Engine, type Run } from "./strategy.ts";
 
 /** One value is one argument of a program; the system refuses longer ones anyway. */
 const LONGEST_VALUE = 100_000;
-
-interface Argument {
-  text: string;
-  /** The placeholder it came from. */
-  from?: string;
-}
 
 export const shell: Engine = {
   async foresee(run) {
     const workspace = await run.context.workspace("read");
     const cwd = await folderOf(run, workspace);
     const commands = argumentsOf(run);
-    const paths: TouchedPath[] = [];
-    const outside: string[] = [];
-    const properties = propertiesOf(run.version.inputSchema);
-    for (const [program, ...args] of commands) {
-      const access = WRITERS.has(program?.text ?? "") ? "write" : "read";
-      for (const arg of args) {
-        const declared = arg.from !== undefined && properties[arg.from]?.["format"] === "path";
-        for (const path of await pathsIn(arg.text, cwd, declared || access === "write")) {
-          paths.push({ path, access });
-          const { read, write } = run.envelope;
-          const folders = (access === "write" ? write : [...read, ...write]).map((one) =>
-            resolve(workspace, one),
-          );
-          if (arg.from !== undefined && !folders.some((folder) => isInside(folder, path)))
-            outside.push(`"${arg.text}" is a path it wasn't approved to ${access}`);
-        }
-      }
-    }
+    const found = await allPaths(run, workspace, cwd);
     return {
-      touches: { paths, commands: commands.map((argv) => ({ argv: argv.map((one) => one.text) })) },
-      outside,
+      touches: {
+        paths: found.map(({ access, path }) => ({ path, access })),
+        commands: commands.map((argv) => ({ argv: argv.map((one) => one.text) })),
+      },
+      outside: found
+        .filter((one) => one.isOutside)
+        .map(({ access, argument }) => `"${argument}" is a path it wasn't approved to ${access}`),
     };
   },
 
@@ -64,6 +44,12 @@ export const shell: Engine = {
       specs.push({ path: pin.path, args: args.map((one) => one.text) });
     }
     const sandbox = await sandboxFor(run);
+    // Whoever let the call pass saw these.
+    const extra = (await allPaths(run, workspace, cwd)).filter((one) => one.isOutside);
+    const granted = (access: "read" | "write"): string[] => [
+      ...run.envelope[access].map((path) => resolve(workspace, path)),
+      ...extra.filter((one) => one.access === access).map((one) => one.path),
+    ];
     const commands =
       sandbox === undefined
         ? specs
@@ -71,8 +57,8 @@ export const shell: Engine = {
             specs.map((spec) =>
               inSandbox(sandbox, spec, {
                 cwd,
-                read: run.envelope.read.map((path) => resolve(workspace, path)),
-                write: run.envelope.write.map((path) => resolve(workspace, path)),
+                read: granted("read"),
+                write: granted("write"),
                 network: run.envelope.network,
               }),
             ),
@@ -80,9 +66,12 @@ export const shell: Engine = {
     const { outputBytes } = run.context.settings().shell;
     const result = await runProcesses(commands, {
       cwd,
-      env: await environment(run, strategy, workspace),
+      env: {
+        ...(await environment(run, strategy, workspace)),
+        // The user's folder isn't there, and many programs want to write into their home.
+        ...(sandbox?.name === "bubblewrap" ? { HOME: "/tmp" } : {}),
+      },
       maxBytes: outputBytes,
-      timeoutMs: run.definition.timeout_seconds * 1000,
       clock: run.context.clock,
       signal: run.signal,
     });
@@ -99,6 +88,7 @@ function shellOf(run: Run): StrategyOf<"shell"> {
 /** The argv of each command: template words as they stand, each placeholder one whole element. */
 function argumentsOf(run: Run): Argument[][] {
   const strategy = shellOf(run);
+  const properties = propertiesOf(run.version.inputSchema);
   return commandTemplates(run.definition).map((tokens) => {
     let afterDashes = false;
     return tokens.map((token: Token) => {
@@ -112,6 +102,7 @@ function argumentsOf(run: Run): Argument[][] {
           dash: afterDashes || strategy.dash_values.includes(placeholder),
         }),
         from: placeholder,
+        isPath: properties[placeholder]?.["format"] === "path",
       };
     });
   });
@@ -138,45 +129,10 @@ function checkedValue(value: unknown, name: string, allow: { dash: boolean }): s
   return text;
 }
 
-/** Programs whose operands are files that they change. */
-const WRITERS: ReadonlySet<string> = new Set(
-  "rm rmdir mv cp mkdir touch tee dd ln chmod chown chgrp truncate install shred patch unlink rsync".split(
-    " ",
-  ),
-);
-
-/**
- * Every path an argument may stand for: itself, what follows `=` or a short option, an `@file`, a file: URL. A word
- * without a slash is one if such a file exists, or if the argument is known to be a path.
- */
-async function pathsIn(argument: string, cwd: string, surely: boolean): Promise<string[]> {
-  if (argument === "" || argument.length > 4_096) return [];
-  const spellings = new Set([argument]);
-  const equals = argument.indexOf("=");
-  if (equals > 0) spellings.add(argument.slice(equals + 1));
-  if (/^-[^-]./.test(argument)) spellings.add(argument.slice(2));
-  const found: string[] = [];
-  for (const one of spellings) {
-    const text = one.replace(/^@/, "");
-    if (/^file:/i.test(text)) {
-      try {
-        found.push(fileURLToPath(text));
-      } catch {
-        // Not a URL of a file after all.
-      }
-    } else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) continue;
-    else if (text === "~" || text.startsWith("~/")) found.push(homedir() + text.slice(1), resolve(cwd, text));
-    else if (/[/\\]/.test(text) || text === ".." || text === ".") found.push(resolve(cwd, text));
-    else if (!text.startsWith("-") && text !== "") {
-      const path = resolve(cwd, text);
-      const exists = await lstat(path).then(
-        () => true,
-        () => false,
-      );
-      if (exists || (surely && one === argument)) found.push(path);
-    }
-  }
-  return found;
+async function allPaths(run: Run, workspace: string, cwd: string): Promise<ArgumentPath[]> {
+  const { envelope } = run;
+  const found = argumentsOf(run).map((argv) => pathsOf(argv, { cwd, workspace, envelope }));
+  return (await Promise.all(found)).flat();
 }
 
 async function folderOf(run: Run, workspace: string): Promise<string> {
@@ -233,22 +189,21 @@ function answer(
   const { statuses, stderr, stdout, stopped } = result;
   const structured = { status: statuses.at(-1), output: stdout, stderr, sandbox };
   const whole = `status=${statuses.join(" | ")}\nstdout:\n${stdout}\nstderr:\n${stderr}`;
-  if (stopped === "timeout") {
-    throw new CamelError(
-      "timeout",
-      `${run.definition.name} took longer than ${run.definition.timeout_seconds} s and was stopped.\n${whole}`,
-      {
-        next: "Ask for less in one call, or update the tool with a larger timeout_seconds.",
-        details: structured,
-      },
-    );
+  if (stopped === "aborted") {
+    const { reason } = run.signal as { reason: unknown };
+    if (!(reason instanceof CamelError) || reason.code !== "timeout")
+      throw new CamelError("cancelled", `${run.definition.name} was cancelled.`);
+    throw new CamelError("timeout", `${reason.message}\n${whole}`, {
+      ...(reason.next === undefined ? {} : { next: reason.next }),
+      details: structured,
+    });
   }
-  if (stopped === "cancelled") throw new CamelError("cancelled", `${run.definition.name} was cancelled.`);
   if (stopped === "overflow") {
     const notice = `(cut: the program wrote more than ${maxBytes} bytes and was stopped)`;
+    // First, because a long text is cut at its end.
     return {
-      text: `${stdout}${stderr === "" ? "" : `\nstderr:\n${stderr}`}\n${notice}`,
-      structured: { ...structured, truncated: true, notice },
+      text: `${notice}\n${stdout}${stderr === "" ? "" : `\nstderr:\n${stderr}`}`,
+      structured: { notice, ...structured },
     };
   }
   // As in a shell with pipefail, except that a writer whose reader had enough did nothing wrong.
@@ -262,10 +217,23 @@ function answer(
       "tool_failed",
       `${run.definition.name}: the program ended with ${statuses[failed]}.\n${whole}`,
       {
-        next: "Read the program's message and correct the input, or update the tool.",
+        next: `Read the program's message and correct the input, or update the tool.${sandboxHint(run, sandbox)}`,
         details: structured,
       },
     );
   }
   return { text: stderr === "" ? stdout : `${stdout}\nstderr:\n${stderr}`, structured };
+}
+
+/** What a program can't do in the sandbox looks to it like a broken machine. */
+function sandboxHint(run: Run, sandbox: string): string {
+  if (sandbox === "none") return "";
+  const { network, write } = run.envelope;
+  const missing = [
+    ...(network ? [] : ["had no network (envelope.network: true grants it)"]),
+    write.length > 0
+      ? `could write only ${write.join(", ")}`
+      : "could write nothing but /tmp, which is gone now (envelope.paths.write grants folders)",
+  ];
+  return ` It ran in a sandbox and ${missing.join(", and ")}.`;
 }

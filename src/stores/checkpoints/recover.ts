@@ -1,73 +1,20 @@
-/**
- * The journal of a commit, which becomes the manifest of its checkpoint.
- *
- *   <home>/checkpoints/open/<id>.json   written and fsynced before the first change: undo it if found
- *   <home>/checkpoints/open/<id>.done   the same file renamed, the moment the patch counts as applied: tidy up if found
- *   <home>/checkpoints/<id>/manifest.json   the same file again, once no temporary file is left
- *   <home>/checkpoints/<id>/blobs       the old contents one after the other; an entry says offset and length
- *
- * The manifest is JSON, the type Journal below, written once. `id` begins with the time in UTC, so names sort by age.
- * A folder without a manifest belongs to a journal in open/. How many are kept: see checkpoints.ts.
- *
- * To restore a checkpoint: for each entry, where `before` is set write blobs[offset, offset + length) with `mode` to
- * `path`, else remove `path`. `after.sha256` tells whether the file is still as the patch left it.
- */
-import { createHash } from "node:crypto";
-import { lstat, readdir, readFile, rm } from "node:fs/promises";
+/** What a dead process left: finished where the change counts as made, undone where it doesn't. */
+import { lstat, mkdir, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
 import { eachLimited, type Disk } from "./disk.ts";
-
-export interface JournalEntry {
-  path: string;
-  before?: { sha256: string; mode?: number; offset: number; length: number };
-  after?: { sha256: string; mode?: number };
-  /** Second name of the old file, beside it, until the commit is done. */
-  backup: string;
-  /** The new content, beside its target, until it gets the target's name. */
-  staged: string;
-}
-
-export interface Journal {
-  version: 1;
-  id: string;
-  createdAt: string;
-  root: string;
-  entries: JournalEntry[];
-  /** Folders the commit makes, outermost first. */
-  directories: string[];
-}
-
-export interface JournalPaths {
-  openDirectory: string;
-  open: string;
-  done: string;
-  directory: string;
-  manifest: string;
-  blobs: string;
-}
-
-export function journalPaths(home: string, id: string): JournalPaths {
-  const checkpoints = join(home, "checkpoints");
-  const openDirectory = join(checkpoints, "open");
-  const directory = join(checkpoints, id);
-  return {
-    openDirectory,
-    open: join(openDirectory, `${id}.json`),
-    done: join(openDirectory, `${id}.done`),
-    directory,
-    manifest: join(directory, "manifest.json"),
-    blobs: join(directory, "blobs"),
-  };
-}
-
-export function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
+import {
+  isMissing,
+  journalPaths,
+  sha256,
+  type Journal,
+  type JournalEntry,
+  type JournalPaths,
+} from "./journal.ts";
 
 /**
- * Finishes or undoes what a dead process left. The caller holds the lock. Returns what was done, in words. A patch
- * of another workspace that can't be undone now stays for later: it must not stop work in this one.
+ * Finishes or undoes what a dead process left. The caller holds the lock. Returns what was done, in words. A change
+ * in another workspace that can't be undone now stays for later: it must not stop work in this one.
  */
 export async function recover(home: string, disk: Disk, root?: string): Promise<string[]> {
   const { openDirectory } = journalPaths(home, "-");
@@ -86,20 +33,20 @@ export async function recover(home: string, disk: Disk, root?: string): Promise<
     try {
       if (kind === "done") {
         await tidy(journal, paths, disk);
-        notes.push(`patch ${id} had been applied when its process ended; its temporary files were removed`);
+        notes.push(`change ${id} had been made when its process ended; its temporary files were removed`);
       } else {
         const kept = await undo(journal, paths, disk);
-        notes.push(`patch ${id} had not been finished when its process ended; it was undone`, ...kept);
+        notes.push(`change ${id} had not been finished when its process ended; it was undone`, ...kept);
       }
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       if (journal.root === root) {
-        throw new CamelError("io_error", `An unfinished patch (${id}) can't be undone: ${message}`, {
-          next: "Free disk space or restore access to the named path; the next apply_patch call undoes it first.",
+        throw new CamelError("io_error", `An unfinished change (${id}) can't be undone: ${message}`, {
+          next: "Free disk space or restore access to the named path; the next call that writes undoes it first.",
           cause: error,
         });
       }
-      notes.push(`patch ${id} in ${journal.root} can't be undone yet: ${message}`);
+      notes.push(`change ${id} in ${journal.root} can't be undone yet: ${message}`);
     }
   }
   return notes;
@@ -114,22 +61,23 @@ function parseJournal(name: string, text: string): Journal {
   } catch {
     // Told below.
   }
-  throw new CamelError("io_error", `The patch journal ${name} can't be read.`, {
+  throw new CamelError("io_error", `The journal ${name} can't be read.`, {
     next: "Ask the user to look at checkpoints/open in the state directory and to move the file away.",
   });
 }
 
-/** Removes what only the commit needed, then files the journal as the checkpoint's manifest. */
+/** Removes what only the commit needed, then files the journal as the checkpoint's record. */
 export async function tidy(journal: Journal, paths: JournalPaths, disk: Disk): Promise<void> {
   // Every new file has its name by now, so only the backups are left.
   await eachLimited(journal.entries, async ({ before, backup }) => {
     if (before !== undefined) await removeIfThere(backup, disk);
   });
-  await disk.rename(paths.done, paths.manifest);
+  await mkdir(paths.keptDirectory, { recursive: true, mode: 0o700 });
+  await disk.rename(paths.done, paths.kept);
 }
 
 /**
- * Puts every file back, last one first. A file that is neither as the patch left it nor as it was before has been
+ * Puts every file back, last one first. A file that is neither as the commit left it nor as it was before has been
  * edited by somebody since: it is left alone, its old content stays in the backup, and the note says where.
  */
 export async function undo(journal: Journal, paths: JournalPaths, disk: Disk): Promise<string[]> {
@@ -144,7 +92,6 @@ export async function undo(journal: Journal, paths: JournalPaths, disk: Disk): P
   }
   const parents = new Set(journal.entries.map((entry) => dirname(entry.path)));
   for (const parent of parents) await disk.syncDirectory(parent).catch(() => {});
-  await rm(paths.directory, { recursive: true, force: true });
   await disk.unlink(paths.open);
   await disk.syncDirectory(paths.openDirectory);
   return notes;
@@ -189,8 +136,4 @@ async function removeIfThere(path: string, disk: Disk): Promise<void> {
   await disk.unlink(path).catch((error: unknown) => {
     if (!isMissing(error)) throw error;
   });
-}
-
-export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
 }

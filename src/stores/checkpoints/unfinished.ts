@@ -10,17 +10,17 @@ const WAIT_MS = 1_000;
  * Undoes what a dead process left, when a server starts. Costs one look at a folder that is nearly always empty or
  * missing; the engine is loaded only where there is something to do.
  */
-export async function finishInterruptedPatches(home: string, log: Logger): Promise<void> {
+export async function finishInterruptedWrites(home: string, log: Logger): Promise<void> {
   const open = await readdir(join(home, "checkpoints", "open")).catch(() => []);
   if (open.length === 0) return;
   try {
-    const { recoverPatches } = await import("./apply.ts");
-    for (const note of await recoverPatches(home, undefined, undefined, WAIT_MS)) log.warn(note);
+    const { recoverWrites } = await import("./write-files.ts");
+    for (const note of await recoverWrites(home, undefined, undefined, WAIT_MS)) log.warn(note);
   } catch (error) {
     // A living process is at work there: the journal is its own, and it looks for older ones itself.
     if (error instanceof CamelError && error.code === "busy") return;
     log.error(
-      `an interrupted patch was not undone: ${error instanceof Error ? error.message : String(error)}`,
+      `an interrupted change was not undone: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }

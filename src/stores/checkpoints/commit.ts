@@ -1,32 +1,62 @@
 /**
- * The only writer. The caller holds the lock and has recovered older journals.
+ * The only writer of users' files that replaces or deletes. The caller holds the lock and has recovered older
+ * journals; see write-files.ts.
  *
- *   journal (fsync) -> old contents to the checkpoint -> folders, new contents and backups beside their targets
- *   -> compare the old bytes again -> rename each into place -> fsync folders -> journal renamed: applied.
+ *   journal (fsync) -> old contents to a pack -> folders, new contents and backups beside their targets
+ *   -> compare the old bytes again -> rename each into place -> fsync folders -> journal renamed: done.
  *
  * Until that last rename, any error or death is undone from the journal, in reverse.
  */
-import { lstat, mkdir, readFile, realpath } from "node:fs/promises";
+import { lstat, mkdir, readFile, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { replaceFile } from "../../shared/durable.ts";
 import { CamelError, toCamelError } from "../../shared/errors.ts";
 import { eachLimited, type Disk } from "./disk.ts";
-import { isMissing, journalPaths, sha256, tidy, undo, type Journal, type JournalEntry } from "./journal.ts";
-import type { PlannedFile } from "./plan.ts";
+import { packsDirectory, placeBlobs, type Blob, type Placed } from "./blobs.ts";
+import {
+  isMissing,
+  journalPaths,
+  sha256,
+  type Journal,
+  type JournalEntry,
+  type Origin,
+  type Stored,
+} from "./journal.ts";
+import { tidy, undo } from "./recover.ts";
+
+export interface FileContent {
+  bytes: Buffer;
+  mode: number | undefined;
+}
+
+/** One path whose state changes; undefined: no file. */
+export interface PlannedFile {
+  path: string;
+  before: FileContent | undefined;
+  after: FileContent | undefined;
+}
 
 export interface CommitOptions {
   home: string;
+  /** The real path of the folder that all files lie in. */
   root: string;
   id: string;
   createdAt: string;
+  by: Origin;
   disk: Disk;
   signal?: AbortSignal;
   progress?: (done: number, total: number) => void;
 }
 
-export async function commitFiles(files: readonly PlannedFile[], options: CommitOptions): Promise<void> {
+/** Returns where the old contents are kept. */
+export async function commitFiles(
+  files: readonly PlannedFile[],
+  options: CommitOptions,
+): Promise<Placed["places"]> {
   const { disk, home, id } = options;
   const paths = journalPaths(home, id);
-  const { journal, blobs } = await prepare(files, options);
+  const packs = packsDirectory(home);
+  const { journal, pack, places } = await prepare(files, options);
   await mkdir(paths.openDirectory, { recursive: true, mode: 0o700 });
   const draft = join(paths.openDirectory, `${id}.tmp`);
   try {
@@ -38,14 +68,14 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
   }
   try {
     await disk.syncDirectory(paths.openDirectory);
-    await mkdir(paths.directory, { recursive: true, mode: 0o700 });
-    await disk.writeNew(paths.blobs, blobs, 0o600);
+    await mkdir(packs, { recursive: true, mode: 0o700 });
+    if (pack.length > 0) await disk.writeNew(join(packs, id), pack, 0o600);
     for (const directory of journal.directories) await disk.mkdir(directory);
     await stage(files, journal, options);
     // The names of backups and new files must be on disk before the first old name goes.
     const parents = new Set(journal.entries.map((entry) => dirname(entry.path)));
     for (const directory of journal.directories) parents.add(dirname(directory));
-    await eachLimited([...parents, paths.directory], (parent) => disk.syncDirectory(parent));
+    await eachLimited([...parents, packs], (parent) => disk.syncDirectory(parent));
     const stamps = await compare(files, journal);
     if (options.signal?.aborted === true) throw new CamelError("cancelled", "The call was cancelled.");
     await swap(files, journal, stamps, options);
@@ -53,35 +83,62 @@ export async function commitFiles(files: readonly PlannedFile[], options: Commit
     await eachLimited([...parents], (parent) => disk.syncDirectory(parent));
     await disk.rename(paths.open, paths.done);
   } catch (error) {
+    // No checkpoint will need it, and the disk may be full.
+    await unlink(join(packs, id)).catch(() => {});
     const kept = await undo(journal, paths, disk).catch((failed: unknown) => {
       throw new CamelError(
         "io_error",
-        `The patch failed (${messageOf(error)}) and could not be undone yet.`,
+        `The change failed (${messageOf(error)}) and could not be undone yet.`,
         {
-          next: "Free disk space or restore access; the next apply_patch call undoes it first.",
+          next: "Free disk space or restore access; the next call that writes undoes it first.",
           cause: failed,
         },
       );
     });
     throw notWritten(error, kept);
   }
-  // Applied. What is left is housekeeping, and recovery does it if this process can't.
+  // Done. What is left is housekeeping, and recovery does it if this process can't.
   await disk
     .syncDirectory(paths.openDirectory)
     .then(() => tidy(journal, paths, disk))
     .catch(() => {});
+  return places;
+}
+
+/** Keeps the old contents of files that somebody else is about to write. */
+export async function keepFiles(
+  files: readonly PlannedFile[],
+  options: CommitOptions,
+): Promise<Placed["places"]> {
+  const { disk, home, id } = options;
+  const packs = packsDirectory(home);
+  try {
+    const { journal, pack, places } = await prepare(files, options);
+    await mkdir(packs, { recursive: true, mode: 0o700 });
+    if (pack.length > 0) await disk.writeNew(join(packs, id), pack, 0o600);
+    await disk.syncDirectory(packs);
+    await replaceFile(journalPaths(home, id).kept, JSON.stringify(journal));
+    return places;
+  } catch (error) {
+    await unlink(join(packs, id)).catch(() => {});
+    throw notWritten(error);
+  }
 }
 
 async function prepare(
   files: readonly PlannedFile[],
-  { root, id, createdAt }: CommitOptions,
-): Promise<{ journal: Journal; blobs: Buffer }> {
-  const blobs: Buffer[] = [];
-  let offset = 0;
+  { home, root, id, createdAt, by }: CommitOptions,
+): Promise<Placed & { journal: Journal }> {
+  const old = files.map(({ before }) => (before === undefined ? undefined : stored(before)));
+  const blobs = files.flatMap(({ before }, i): Blob[] => {
+    const hash = old[i]?.sha256;
+    return before === undefined || hash === undefined ? [] : [{ sha256: hash, bytes: before.bytes }];
+  });
+  const { places, pack } = await placeBlobs(home, id, blobs);
   const entries: JournalEntry[] = [];
   const directories = new Set<string>();
   const seen = new Set<string>();
-  for (const [i, { path, before, after }] of files.entries()) {
+  for (const [i, { path, after }] of files.entries()) {
     const folder = dirname(path);
     if (!seen.has(folder)) {
       seen.add(folder);
@@ -89,23 +146,19 @@ async function prepare(
     }
     const beside = (suffix: string): string => join(folder, `.camel-${id}-${i}.${suffix}`);
     const entry: JournalEntry = { path, backup: beside("old"), staged: beside("new") };
-    if (before !== undefined) {
-      entry.before = { sha256: sha256(before.bytes), offset, length: before.bytes.length };
-      if (before.mode !== undefined) entry.before.mode = before.mode;
-      blobs.push(before.bytes);
-      offset += before.bytes.length;
-    }
-    if (after !== undefined) {
-      entry.after = { sha256: sha256(after.bytes) };
-      if (after.mode !== undefined) entry.after.mode = after.mode;
-    }
+    const before = old[i];
+    const place = places.get(before?.sha256 ?? "");
+    if (before !== undefined && place !== undefined) entry.before = { ...before, ...place };
+    if (after !== undefined) entry.after = stored(after);
     entries.push(entry);
   }
   const ordered = [...directories].sort((a, b) => a.length - b.length);
-  return {
-    journal: { version: 1, id, createdAt, root, entries, directories: ordered },
-    blobs: Buffer.concat(blobs),
-  };
+  const journal: Journal = { version: 2, id, createdAt, ...by, root, entries, directories: ordered };
+  return { journal, places, pack };
+}
+
+export function stored({ bytes, mode }: FileContent): Stored {
+  return { sha256: sha256(bytes), size: bytes.length, ...(mode === undefined ? {} : { mode }) };
 }
 
 /** Outermost first. */
@@ -218,21 +271,17 @@ async function giveName(entry: JournalEntry, disk: Disk): Promise<void> {
 }
 
 function changed(path: string): CamelError {
-  return new CamelError(
-    "conflict",
-    `${basename(path)} was changed by somebody else while the patch was being applied.`,
-    {
-      next: "Read the file again and send a patch made from what it says now.",
-      details: { path },
-    },
-  );
+  return new CamelError("conflict", `${basename(path)} was changed by somebody else in the meantime.`, {
+    next: "Read the file again and make the change from what it says now.",
+    details: { path },
+  });
 }
 
 function notWritten(thrown: unknown, kept: readonly string[] = []): CamelError {
   const error = toCamelError(thrown);
   const notes = kept.length === 0 ? "" : ` ${kept.join(" ")}`;
   return new CamelError(error.code, `Nothing was written. ${error.message}${notes}`, {
-    next: error.next ?? "Remove the cause and send the same patch again.",
+    next: error.next ?? "Remove the cause and make the same call again.",
     details: { ...error.details, written: false },
     cause: thrown,
   });

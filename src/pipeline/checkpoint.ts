@@ -1,0 +1,37 @@
+import type { Config } from "../config.ts";
+import type { Logger } from "../shared/log.ts";
+import type { Middleware } from "./call.ts";
+
+/**
+ * Keeps the files that a call says it will replace or delete, so that it can be undone. Tools that write through the
+ * checkpoint store do better than this and say so. Where keeping fails, the call doesn't run.
+ */
+export function checkpoint(options: {
+  home: string;
+  bounds: () => Config["checkpoints"];
+  log: Logger;
+}): Middleware {
+  return async function checkpoint(call, next) {
+    const paths = (call.touches.paths ?? []).flatMap(({ path, access }) => (access === "read" ? [] : [path]));
+    if (call.effect === "read" || call.tool.keepsCheckpoints === true || paths.length === 0) return next();
+    const { context, tool } = call;
+    const { takeSnapshot } = await import("../stores/checkpoints/snapshot.ts");
+    const snapshot = await takeSnapshot(paths, {
+      home: options.home,
+      root: await context.workspace("read"),
+      by: { tool: tool.name, agent: call.caller.agentId, callId: call.id },
+      bounds: options.bounds(),
+      clock: context.clock,
+      later: (work) => context.later(work),
+    });
+    for (const path of snapshot?.skipped ?? [])
+      options.log.warn(`${path} is too large to keep; ${tool.name} can't be undone there`);
+    try {
+      return await next();
+    } finally {
+      await snapshot
+        ?.finish()
+        .catch((error: unknown) => options.log.warn(`checkpoint ${snapshot.id}: ${String(error)}`));
+    }
+  };
+}

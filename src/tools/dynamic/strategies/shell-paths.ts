@@ -1,0 +1,105 @@
+import { lstat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isInside, realpathOfDeepestAncestor } from "../../../shared/paths.ts";
+import type { TouchedPath } from "../../tool.ts";
+import type { Envelope } from "../envelope.ts";
+
+const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
+
+/** Programs whose operands are files that they change. */
+const WRITERS = words(
+  "rm rmdir mv cp mkdir touch tee dd ln chmod chown chgrp truncate install shred patch unlink rsync",
+);
+
+/** Programs that print or compute with their arguments and open none of them. */
+const OPENS_NOTHING = words(
+  "echo printf pwd seq basename dirname true false whoami id uname tr expr sleep yes",
+);
+
+export interface Argument {
+  text: string;
+  /** The placeholder it came from. */
+  from?: string;
+  /** The definition says that it is a path. */
+  isPath?: boolean;
+}
+
+export interface ArgumentPath extends TouchedPath {
+  argument: string;
+  /** It came from the input and leads out of what was approved. */
+  isOutside: boolean;
+}
+
+/** The files a command may open, as far as its arguments tell. */
+export async function pathsOf(
+  [program, ...args]: readonly Argument[],
+  { cwd, envelope, workspace }: { cwd: string; workspace: string; envelope: Envelope },
+): Promise<ArgumentPath[]> {
+  const name = program?.text ?? "";
+  const access = WRITERS.has(name) ? "write" : "read";
+  const granted = access === "write" ? envelope.write : [...envelope.read, ...envelope.write];
+  const folders = granted.map((folder) => resolve(workspace, folder));
+  const found: ArgumentPath[] = [];
+  for (const { from, isPath = false, text } of args) {
+    if (OPENS_NOTHING.has(name) && !isPath) continue;
+    for (const path of await pathsIn(text, cwd, isPath || access === "write"))
+      found.push({
+        path,
+        access,
+        argument: text,
+        isOutside: from !== undefined && !(await isBelow(path, folders)),
+      });
+  }
+  return found;
+}
+
+/** No path of the system is longer, so neither is one that would be opened. */
+const LONGEST_PATH = 4_096;
+
+/**
+ * Every path an argument may stand for: itself, what follows `=`, `,`, `:` or `@`, and what a short option is joined
+ * with. A word without a slash is one if such a file exists, or if the argument is known to be a path.
+ */
+async function pathsIn(argument: string, cwd: string, surely: boolean): Promise<string[]> {
+  if (argument === "" || argument.length > LONGEST_PATH) return [];
+  if (/^file:/i.test(argument)) {
+    try {
+      return [fileURLToPath(argument)];
+    } catch {
+      return [];
+    }
+  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(argument)) return [];
+  const spellings = new Set([argument, ...argument.split(/[=,:@]/)]);
+  if (argument.startsWith("-")) {
+    spellings.add(argument.slice(2));
+    if (argument.includes("/")) spellings.add(argument.slice(argument.indexOf("/")));
+  }
+  const found: string[] = [];
+  for (const text of spellings) {
+    if (text === "") continue;
+    if (text === "~" || text.startsWith("~/")) found.push(homedir() + text.slice(1), resolve(cwd, text));
+    else if (/[/\\]/.test(text) || text === ".." || text === ".") found.push(resolve(cwd, text));
+    else if (!text.startsWith("-")) {
+      const path = resolve(cwd, text);
+      const exists = await lstat(path).then(
+        () => true,
+        () => false,
+      );
+      if (exists || (surely && text === argument)) found.push(path);
+    }
+  }
+  return [...new Set(found)];
+}
+
+/** By its name and by where its links lead; a link to nowhere can't be proven to stay. */
+async function isBelow(path: string, folders: readonly string[]): Promise<boolean> {
+  const real = await realpathOfDeepestAncestor(path).catch(() => undefined);
+  return (
+    real !== undefined &&
+    folders.some((folder) => isInside(folder, path)) &&
+    folders.some((folder) => isInside(folder, real))
+  );
+}

@@ -1,0 +1,312 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import type { Camel } from "../../src/camel.ts";
+import { createCronStore } from "../../src/stores/cron.ts";
+import { systemClock } from "../../src/shared/clock.ts";
+import { planInstallation } from "../../src/commands/cron-install.ts";
+import { CLI, CLIENTS, call, connect, sandbox, startCamel, type Sandbox } from "../harness.ts";
+
+const COMMAND = `runner:
+  use: command
+  command: { argv: ["/bin/sh", "-c", "cat; echo; echo answered"] }
+cron: { minIntervalSeconds: 60 }
+`;
+
+async function start(config = ""): Promise<{ box: Sandbox; camel: Camel }> {
+  const box = await sandbox({ "home/config.yaml": config });
+  return { box, camel: await startCamel(box) };
+}
+
+const cron = (camel: Camel, args: Record<string, unknown>, over: Parameters<typeof call>[3] = {}) =>
+  call(camel, "cron", args, over);
+
+describe("every client", () => {
+  it.each(CLIENTS)("%s adds, lists, runs and removes a job", async (kind) => {
+    const box = await sandbox();
+    const client = await connect(kind, box);
+    const use = async (args: Record<string, unknown>): Promise<string> => {
+      const result = await client.callTool({ name: "cron", arguments: args });
+      expect(result.isError ?? false).toBe(false);
+      expect(result.structuredContent).toMatchObject({ action: args["action"] });
+      return result.content[0]?.text ?? "";
+    };
+    const added = await use({
+      action: "add",
+      id: "standup",
+      schedule: "0 9 * * 1-5",
+      prompt: "Write the standup.",
+      tz: "Europe/Berlin",
+    });
+    expect(added).toMatch(/^Added standup: repeating, at 09:00, Monday through Friday \(Europe\/Berlin\)\./);
+    expect(added).toMatch(
+      /Next: \w+ \d{4}-\d\d-\d\d 09:00:00 CES?T = \d{4}-\d\d-\d\dT0[78]:00:00Z\nthen: .*\nthen: /,
+    );
+    expect(await use({ action: "list" })).toContain("standup");
+    expect(await use({ action: "run", id: "standup" })).toContain("Write the standup.");
+    expect(await use({ action: "remove", id: "standup" })).toContain("Removed standup");
+    expect(await use({ action: "list" })).toMatch(/^No jobs\./);
+  });
+});
+
+describe("add", () => {
+  it("says who runs it, where the result is, and what happens when nobody is there", async () => {
+    const { camel } = await start();
+    const { text } = await cron(camel, { action: "add", schedule: "+20m", prompt: "Check the build." });
+    expect(text).toMatch(/^Added job_[0-9a-f]{8}: one-shot, once, /);
+    expect(text).toContain("Run by you");
+    expect(text).toContain("cron list shows it");
+    expect(text).toContain("camel-mcp cron install");
+    expect(text).toMatch(/Times that pass while none is there: one run makes up for them/);
+  });
+
+  it.each([
+    [{ schedule: "0 0 30 2 *" }, /never happens/],
+    [{ schedule: "1h", tz: "Moon/Base" }, /not a time zone/],
+    [{ schedule: "2020-01-01T00:00:00Z" }, /in the past/],
+    [{ schedule: "2027-02-30T09:00" }, /does not exist/],
+    [{ schedule: "soon" }, /not a schedule/],
+    [{ schedule: "1h", runner: "openai" }, /runner openai is not configured/],
+    [{ schedule: "1h", until: "2020-01-01" }, /after until/],
+    [{ schedule: "1h", timeout: "long" }, /not a length of time/],
+    [{ schedule: "1h", id: "Not An Id" }, /not a job id/],
+    [{ schedule: "1h", maxRuns: 0 }, /maxRuns/],
+    [{ schedule: "1h", prompt: " " }, /"prompt" is needed/],
+    [{}, /"schedule" is needed/],
+  ])("%j is refused with the reason and a correction", async (args, reason) => {
+    const { camel } = await start();
+    const result = await cron(camel, { action: "add", prompt: "x", ...args });
+    expect(result).toMatchObject({ isError: true, code: "invalid_input" });
+    expect(result.text).toMatch(reason);
+    expect(result.text.split("\n").length).toBeGreaterThan(1);
+    expect((await cron(camel, { action: "list" })).text).toMatch(/^No jobs/);
+  });
+
+  it("refuses to spend money every second, but not to fill an inbox", async () => {
+    const { camel } = await start(COMMAND);
+    const often = await cron(camel, { action: "add", schedule: "*/10 * * * * *", prompt: "x" });
+    expect(often.text).toMatch(/fires every 10 seconds; .*minute is the shortest/);
+    expect(
+      (await cron(camel, { action: "add", schedule: "10s", prompt: "x", runner: "host" })).isError,
+    ).toBeUndefined();
+  });
+
+  it("refuses an id that is taken, by a file or by the config", async () => {
+    const { camel } = await start("cron: { jobs: [{ id: fixed, schedule: 1h, prompt: x }] }");
+    const add = (id: string) => cron(camel, { action: "add", id, schedule: "1h", prompt: "x" });
+    expect((await add("mine")).isError).toBeUndefined();
+    expect((await add("mine")).code).toBe("already_exists");
+    expect((await add("fixed")).code).toBe("already_exists");
+  });
+});
+
+describe("jobs", () => {
+  it("are changed, paused and resumed; what isn't given stays", async () => {
+    const { camel } = await start();
+    await cron(camel, {
+      action: "add",
+      id: "a",
+      name: "First",
+      schedule: "1h",
+      prompt: "one",
+      overlap: "queue",
+    });
+    const changed = await cron(camel, { action: "update", id: "a", schedule: "@daily", prompt: "two" });
+    expect(changed.structured).toMatchObject({ job: { name: "First", schedule: "@daily", prompt: "two" } });
+    expect((await cron(camel, { action: "pause", id: "a" })).structured).toMatchObject({
+      job: { enabled: false, next: null },
+    });
+    expect((await cron(camel, { action: "list" })).text).toContain("paused");
+    expect((await cron(camel, { action: "resume", id: "a" })).structured).toMatchObject({
+      job: { enabled: true },
+    });
+  });
+
+  it("of the config can't be removed, and it is said where they stand", async () => {
+    const { camel, box } = await start(
+      "cron:\n  jobs:\n    - id: fixed\n      schedule: 1h\n      prompt: x\n",
+    );
+    expect((await cron(camel, { action: "list" })).structured).toMatchObject({
+      jobs: [{ id: "fixed", source: "config" }],
+    });
+    const refused = await cron(camel, { action: "remove", id: "fixed" });
+    expect(refused.isError).toBe(true);
+    expect(refused.text).toContain(`${join(box.home, "config.yaml")}:3`);
+    expect((await cron(camel, { action: "pause", id: "fixed" })).structured).toMatchObject({
+      job: { enabled: false },
+    });
+  });
+
+  it("of the config come and go with the file", async () => {
+    const { camel, box } = await start("cron: { jobs: [{ id: one, schedule: 1h, prompt: x }] }");
+    await box.write("home/config.yaml", "cron: { jobs: [{ id: two, schedule: 2h, prompt: x }] }\n# changed");
+    await expect
+      .poll(async () => {
+        await camel.refresh();
+        return (await cron(camel, { action: "list" })).text;
+      })
+      .toMatch(/two: every 2 hours/);
+  });
+
+  it("that a workspace file brings are ignored, like its runner", async () => {
+    const box = await sandbox({
+      "workspace/.camelagi/config.yaml":
+        "cron: { jobs: [{ id: evil, schedule: 1s, prompt: x }] }\nrunner: { use: command, command: { argv: [sh] } }",
+    });
+    const camel = await startCamel(box);
+    expect((await cron(camel, { action: "list" })).text).toMatch(/^No jobs/);
+    expect(camel.config().settings.runner.use).toBe("host");
+    expect(camel.config().warnings.join("\n")).toMatch(/cron is ignored[^]*runner is ignored/);
+  });
+
+  it("belong to their agent; another sees, touches and runs none of them", async () => {
+    const { camel } = await start();
+    await cron(
+      camel,
+      { action: "add", id: "mine", schedule: "1h", prompt: "secret plan" },
+      { agentId: "alice" },
+    );
+    for (const action of ["remove", "run", "update", "pause", "resume"]) {
+      const result = await cron(camel, { action, id: "mine" }, { agentId: "bob" });
+      expect(result).toMatchObject({ isError: true, code: "not_found" });
+      expect(result.text).not.toContain("secret plan");
+    }
+    expect((await cron(camel, { action: "list" }, { agentId: "bob" })).text).toMatch(/^No jobs/);
+    expect((await cron(camel, { action: "list" }, { agentId: "alice" })).text).toContain("mine");
+  });
+
+  it("can't be changed from within a run unless the config says so", async () => {
+    const closed = await start();
+    const add = { action: "add", schedule: "1h", prompt: "again" };
+    expect(await cron(closed.camel, add, { depth: 1 })).toMatchObject({
+      isError: true,
+      code: "denied_by_policy",
+    });
+    expect((await cron(closed.camel, { action: "list" }, { depth: 1 })).isError).toBeUndefined();
+    const { camel } = await start("cron: { allowFromRuns: true }");
+    expect((await cron(camel, add, { depth: 1 })).isError).toBeUndefined();
+  });
+
+  it("are read where nothing may be written", async () => {
+    const { camel } = await start("autonomy: { level: readonly }");
+    expect((await cron(camel, { action: "list" })).isError).toBeUndefined();
+    expect((await cron(camel, { action: "runs" })).isError).toBeUndefined();
+    expect((await cron(camel, { action: "add", schedule: "1h", prompt: "x" })).code).toBe("denied_by_policy");
+  });
+});
+
+describe("run", () => {
+  it(
+    "runs a program's job in a process of its own and shows the beginning of the answer",
+    { timeout: 30_000 },
+    async () => {
+      const { camel } = await start(COMMAND);
+      await cron(camel, { action: "add", id: "long", schedule: "1h", prompt: "word ".repeat(200) });
+      const result = await cron(camel, { action: "run", id: "long" });
+      expect(result.text).toMatch(/^long, run 1: ok\.\nword word/);
+      expect(result.text).toMatch(/more characters: cron runs, id long, run 1\.$/);
+      const whole = await cron(camel, { action: "runs", id: "long", run: 1 });
+      expect(whole.text).toMatch(/answered$/);
+      expect((await cron(camel, { action: "runs", id: "long" })).structured).toMatchObject({
+        runs: [{ id: "long", run: 1, status: "ok", manual: true }],
+      });
+    },
+  );
+
+  it("is judged by policy with the program it would start", async () => {
+    const { camel } = await start(
+      `${COMMAND}rules: [{ tool: cron, command: "/bin/sh*", decision: deny, reason: no shells }]`,
+    );
+    await cron(camel, { action: "add", id: "a", schedule: "1h", prompt: "x" });
+    const result = await cron(camel, { action: "run", id: "a" });
+    expect(result).toMatchObject({ isError: true, code: "denied_by_policy" });
+    expect(result.text).toContain("no shells");
+  });
+});
+
+describe("the inbox", () => {
+  const due = async (config = "") => {
+    const { camel, box } = await start(config);
+    await box.write("workspace/MEMORY.md", "# Memory\n");
+    await cron(camel, { action: "add", id: "water", schedule: "1h", prompt: "Water the plants." });
+    const store = createCronStore({ home: box.home, clock: systemClock });
+    const job = await store.jobs.get("water");
+    await store.inbox.deliver("main", {
+      job: { id: "water", uid: job?.uid ?? "", name: "water" },
+      seq: 1,
+      slot: Date.UTC(2026, 0, 1),
+      prompt: "Water the plants.",
+      deliveredAt: 0,
+    });
+    return { camel, box };
+  };
+
+  it("is announced by one line on any result, until the prompt is handed over", async () => {
+    const { camel } = await due();
+    const other = () => call(camel, "memory_get", { filePath: "MEMORY.md" });
+    const told = await other();
+    expect(told.text).toMatch(/\n\n\[cron\] 1 scheduled prompt is due: water\. [^\n]*$/);
+    expect(told.structured?.["due"]).toMatch(/^\[cron\]/);
+    expect(
+      (await call(camel, "memory_get", { filePath: "MEMORY.md" }, { agentId: "bob" })).text,
+    ).not.toContain("[cron]");
+    expect((await cron(camel, { action: "list" })).text).toMatch(/1 waiting for you: water/);
+    const handed = await cron(camel, { action: "run", id: "water" });
+    expect(handed.text).toMatch(/due 2026-01-01T00:00:00Z[^]*Water the plants\./);
+    expect((await other()).text).not.toContain("[cron]");
+  });
+
+  it("can be cleared, and the line can be turned off", async () => {
+    const { camel } = await due("cron: { announce: false }");
+    expect((await call(camel, "memory_get", { filePath: "MEMORY.md" })).text).not.toContain("[cron]");
+    expect((await cron(camel, { action: "ack" })).text).toBe(
+      "1 prompt taken out of the inbox; nothing is waiting.",
+    );
+  });
+
+  it("is a resource that says when it changes", async () => {
+    const { box } = await due();
+    const client = await connect("2.x legacy stdio", box);
+    expect((await client.listResources()).resources.map((one) => one.uri)).toContain("cron:///inbox");
+    expect((await client.readResource("cron:///inbox")).contents[0]?.text).toContain("water");
+  });
+});
+
+describe("the command line", () => {
+  const run = promisify(execFile);
+  const camelMcp = (box: Sandbox, ...args: string[]) =>
+    run(process.execPath, [CLI, ...args, "--home", box.home, "--workspace", box.workspace]);
+
+  it("adds a job, fires it by a tick, and shows what came of it", { timeout: 60_000 }, async () => {
+    const box = await sandbox({ "home/config.yaml": COMMAND });
+    await camelMcp(box, "cron", "add", "1h", "say hello", "--id", "hello");
+    const store = createCronStore({ home: box.home, clock: systemClock });
+    await store.jobs.update("hello", (job) => ({ ...job, since: job.since - 3_600_000 }));
+    const { stdout } = await camelMcp(box, "cron", "tick");
+    expect(stdout).toMatch(/^1 jobs; next due /);
+    await expect
+      .poll(async () => (await camelMcp(box, "cron", "runs", "hello")).stdout, { timeout: 20_000 })
+      .toMatch(/hello run 1: .* ok, .*say hello answered/);
+    expect((await camelMcp(box, "cron", "list")).stdout).toMatch(/hello: every hour; runtime, enabled/);
+    await camelMcp(box, "cron", "remove", "hello");
+    expect((await camelMcp(box, "cron", "list", "--json")).stdout).toContain('"jobs":[]');
+  });
+
+  it("says what it would tell the operating system", async () => {
+    const box = await sandbox();
+    const { stdout } = await camelMcp(box, "cron", "install", "systemd", "--print");
+    expect(stdout).toContain("OnCalendar=");
+    expect(stdout).toMatch(/ExecStart=.*cron tick --home /);
+  });
+
+  it.each(["systemd", "launchd", "schtasks", "crontab"] as const)("knows %s, and awkward paths", (kind) => {
+    const plan = planInstallation({
+      kind,
+      userHome: "/home/u",
+      argv: ["/opt/my node/bin/node", "/x/cli.js", "cron", "tick", "--home", "/h/50%/it's"],
+      crontab: "0 1 * * * backup\n* * * * * old tick # camel-mcp cron tick\n",
+    });
+    expect(plan).toMatchSnapshot();
+  });
+});
