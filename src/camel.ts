@@ -101,6 +101,8 @@ export interface Camel {
 /** Agents other than this one have a memory of their own. */
 const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
+/** A tool that another process made is callable after at most this time. */
+const TOOLS_CHECK_MS = 100;
 /** Short enough that a tool made in one host is in another's list within a second. */
 const POLL_MS = 500;
 /** Late enough to stay out of the way of the host's first questions. */
@@ -140,9 +142,15 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const listeners = new Set<() => void>();
   const jobListeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
+  let toolsCheckedAt = Number.NEGATIVE_INFINITY;
+  let toolsChecked = Promise.resolve();
   const refresh = async (): Promise<void> => {
     await refreshConfig();
-    await dynamicTools.refresh();
+    if (clock.monotonic() - toolsCheckedAt >= TOOLS_CHECK_MS) {
+      toolsCheckedAt = clock.monotonic();
+      toolsChecked = dynamicTools.refresh();
+    }
+    await toolsChecked;
   };
   const refreshConfig = async (): Promise<void> => {
     if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
@@ -314,7 +322,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const events = createEvents((error) => log.warn(`a listener failed: ${String(error)}`));
   for (const type of ["approval_request", "approval_resolved"] as const)
     events.on(type, ({ type: event, ...facts }) => {
-      auditStore.append({ time: new Date(clock.now()).toISOString(), event, ...facts });
+      const time = new Date(clock.now()).toISOString();
+      auditStore.append(() => ({ time, event, ...facts }));
     });
   const hookRunner = createHookRunner({
     directory: join(home, "hooks"),
@@ -371,12 +380,12 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     config,
     contextFor,
     tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
-    ready: () => dynamicTools.refresh(),
+    ready: refresh,
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
       hooks(hookRunner), // the user's scripts: may block before, see the result after
-      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
+      announceDue({ clock, inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],

@@ -10,9 +10,12 @@ export interface AuditEntry {
   [key: string]: unknown;
 }
 
-/** Append-only. `append` never waits for the disk and never throws; `flush` waits until all is written. */
+/**
+ * Append-only. `append` never waits for the disk and never throws; `flush` waits until all is written. The entry is
+ * made when it is written, which is when the answer has gone out already.
+ */
 export interface AuditStore {
-  append(entry: AuditEntry): void;
+  append(entry: () => AuditEntry): void;
   flush(): Promise<void>;
 }
 
@@ -31,7 +34,7 @@ export function createFileAudit(options: {
   log: Logger;
 }): AuditStore {
   const { path, log } = options;
-  let pending: string[] = [];
+  let pending: (() => AuditEntry)[] = [];
   let writing: Promise<void> | undefined;
   let opened: { file: FileHandle; ino: number; checkedAt: number } | undefined;
   let complained = false;
@@ -71,9 +74,10 @@ export function createFileAudit(options: {
 
   const drain = async (): Promise<void> => {
     while (pending.length > 0) {
-      const batch = pending.join("");
+      const entries = pending;
       pending = [];
       try {
+        const batch = entries.map((entry) => `${JSON.stringify(entry())}\n`).join("");
         await (await current()).appendFile(batch);
       } catch (error) {
         // A full disk must not stop the tools, but it must be said, once.
@@ -86,7 +90,7 @@ export function createFileAudit(options: {
 
   return {
     append(entry) {
-      pending.push(`${JSON.stringify(entry)}\n`);
+      pending.push(entry);
       writing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(drain).finally(() => {
         writing = undefined;
       });
