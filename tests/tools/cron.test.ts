@@ -261,8 +261,11 @@ describe("the inbox", () => {
   it("is announced by one line on any result, until the prompt is handed over", async () => {
     const { camel } = await due();
     const other = () => call(camel, "memory_get", { filePath: "MEMORY.md" });
+    // That nothing is due is remembered for a tenth of a second.
+    await expect
+      .poll(async () => (await other()).text)
+      .toMatch(/\n\n\[cron\] 1 scheduled prompt is due: water\. [^\n]*$/);
     const told = await other();
-    expect(told.text).toMatch(/\n\n\[cron\] 1 scheduled prompt is due: water\. [^\n]*$/);
     expect(told.structured?.["due"]).toMatch(/^\[cron\]/);
     expect(
       (await call(camel, "memory_get", { filePath: "MEMORY.md" }, { agentId: "bob" })).text,
