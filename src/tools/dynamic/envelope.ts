@@ -1,6 +1,7 @@
 import { isAbsolute, normalize, resolve } from "node:path";
 import { isInside } from "../../shared/paths.ts";
 import { judgeArgv, type ShellPolicy } from "./command-policy.ts";
+import { withoutCredentials } from "./credentials.ts";
 import type { Definition, Sandbox } from "./definition.ts";
 import type { ProgramPin } from "./program.ts";
 import { placeholdersIn, tokenizeTemplate, type Token } from "./template.ts";
@@ -72,13 +73,15 @@ export function envelopeOf(
       return {
         ...empty,
         commands: templates.map((tokens) => {
-          const argv = tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`));
-          return judgeArgv(argv, policy).decision === "allow" ? (argv[0] ?? "") : showCommand(argv);
+          const argv = shownWords(tokens, strategy.dash_values);
+          return judgeArgv(argv, policy).decision === "allow"
+            ? (argv[0] ?? "")
+            : `${showCommand(argv)}${strategy.cwd === undefined ? "" : ` in ${strategy.cwd}`}`;
         }),
         programs: pins.map((pin) => pin.path),
         read: [...new Set([...paths.read, ...named].map(normalize))],
         write: [...new Set(paths.write.map(normalize))],
-        env: [...strategy.inherit_env, ...Object.keys(strategy.env)],
+        env: variablesOf(definition),
         network: envelope.network ?? false,
       };
     }
@@ -99,6 +102,25 @@ export function envelopeOf(
     case "js":
       return { ...empty, tools: [...new Set(strategy.tools)] };
   }
+}
+
+/** With their values: the same name with another value, or with the server's own, is something else. */
+function variablesOf(definition: Definition): string[] {
+  const { strategy } = withoutCredentials(definition);
+  if (strategy.type !== "shell") return [];
+  return [
+    ...strategy.inherit_env.map((name) => `${name} of the server`),
+    ...Object.entries(strategy.env).map(([name, value]) => `${name}=${value}`),
+  ];
+}
+
+/** A placeholder whose value may be an option is shown as `{{-name}}`. */
+function shownWords(tokens: readonly Token[], dashValues: readonly string[]): string[] {
+  return tokens.map((token) =>
+    "text" in token
+      ? token.text
+      : `{{${dashValues.includes(token.placeholder) ? "-" : ""}${token.placeholder}}}`,
+  );
 }
 
 /** Scheme, host and port of a URL template. */
@@ -176,6 +198,9 @@ export function approvalReasons(
     const verdict = judgeArgv(argv, world.shell);
     if (verdict.decision !== "allow") reasons.push(`it runs ${showCommand(argv)} (${verdict.why})`);
   }
+  if (definition.strategy.type === "shell")
+    for (const name of definition.strategy.inherit_env)
+      reasons.push(`it gets the variable ${name} of the server`);
   for (const name of envelope.secrets) reasons.push(`it uses the secret "${name}"`);
   const outside = (path: string): boolean => !isInside(world.workspace, resolve(world.workspace, path));
   for (const path of envelope.read)
@@ -212,10 +237,11 @@ export function card(
   const list = (title: string, items: readonly string[]): void => {
     if (items.length > 0) lines.push(`${title}: ${items.map(oneLine).join(", ")}`);
   };
-  for (const tokens of commandTemplates(definition))
-    lines.push(
-      `Runs: ${showCommand(tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`)))}`,
-    );
+  if (strategy.type === "shell") {
+    const where = strategy.cwd === undefined ? "" : ` in ${strategy.cwd}`;
+    for (const tokens of commandTemplates(definition))
+      lines.push(`Runs: ${showCommand(shownWords(tokens, strategy.dash_values))}${where}`);
+  }
   if (strategy.type === "http") lines.push(`Sends: ${strategy.method} ${oneLine(strategy.url)}`);
   if (strategy.type === "llm") lines.push(`Asks the model: ${oneLine(strategy.system_prompt)}`);
   if (strategy.type === "js")

@@ -18,7 +18,12 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
   const walk = (node: unknown, path: string, depth: number): void => {
     if (typeof node !== "object" || node === null) return;
     nodes += 1;
-    if (depth > DEEPEST || nodes > MOST_NODES) return;
+    if (nodes > MOST_NODES) return;
+    if (depth > DEEPEST) {
+      // What isn't looked at isn't accepted either.
+      problems.push(`${path.slice(0, 100)}…: nested too deeply`);
+      return;
+    }
     if (Array.isArray(node)) {
       for (const [index, item] of node.entries()) walk(item, `${path}[${index}]`, depth + 1);
       return;
@@ -50,7 +55,8 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
 
 /**
  * A pattern can hang the whole server: `(a+)+$` takes time without end. Patterns here have no group that is
- * repeated, no reference back and no looking around, so time grows with the text's length to a small power.
+ * repeated, no reference back and no looking around, so time grows with the text's length to a small power, times
+ * the ways there are to choose between alternatives and optional parts.
  */
 function isSafePattern(pattern: string): boolean {
   if (pattern.length > 300) return false;
@@ -59,15 +65,45 @@ function isSafePattern(pattern: string): boolean {
   } catch {
     return false;
   }
-  const plain = pattern.replace(/\\[^\dk]/g, "x").replace(/\[[^\]]*\]/g, "x");
+  const plain = plainPattern(pattern);
   if (/\\[\dk]|\(\?[=!<]/.test(plain)) return false;
   if (/\)[*+{]/.test(plain)) return false;
-  return (plain.match(/[*+]|\{\d*,/g) ?? []).length <= 3;
+  return powerOf(plain) <= 3 && waysThrough(plain) <= MOST_WAYS;
+}
+
+const MOST_WAYS = 64;
+
+/** Without what is only a character: escapes and classes. */
+function plainPattern(pattern: string): string {
+  return pattern
+    .replace(/\\[^\dk]/g, "x")
+    .replace(/\[[^\]]*\]/g, "x")
+    .replaceAll("(?:", "(");
+}
+
+/** To which power time grows with the text: once a repetition, and once more where a match may begin anywhere. */
+function powerOf(plain: string): number {
+  const repeats = (plain.match(/[*+]|\{\d*,/g) ?? []).length;
+  return repeats + (plain.startsWith("^") && !plain.includes("|") ? 0 : 1);
+}
+
+/** At most so many ways: each optional part doubles them, each group multiplies them by its alternatives. */
+function waysThrough(plain: string): number {
+  let ways = 2 ** (plain.match(/[^*+?}(]\?/g) ?? []).length;
+  const open = [1];
+  for (const character of plain) {
+    if (character === "(") open.push(1);
+    else if (character === "|") open[open.length - 1] = (open.at(-1) ?? 1) + 1;
+    else if (character === ")") ways *= open.pop() ?? 1;
+  }
+  return ways * (open[0] ?? 1);
 }
 
 /** The text of one call's input is bounded, so that a pattern's time is too. */
 const LONGEST_INPUT = 1_000_000;
-const LONGEST_PATTERN_TEXT = 10_000;
+/** Where time grows with the square of the text: patterns, and items that have to differ. */
+const LONGEST_COMPARED = 10_000;
+const LONGEST_FOR_CUBIC_PATTERN = 1_000;
 
 /** Arguments in, checked input out. Unknown arguments are dropped: some hosts add one of their own to every call. */
 export function createInputParser(
@@ -76,7 +112,7 @@ export function createInputParser(
 ): (args: unknown) => Record<string, unknown> {
   const properties = propertiesOf(schema);
   const validator = new Validator(schema, "2020-12", false);
-  const patterned = JSON.stringify(schema).includes('"pattern"');
+  const longest = longestInput(schema);
   return (args) => {
     const given: unknown = typeof args === "string" && "input" in properties ? { input: args } : (args ?? {});
     const refuse = (problems: readonly string[]): never => {
@@ -95,8 +131,7 @@ export function createInputParser(
       else if ("default" in property) input[name] = property["default"];
     }
     const size = JSON.stringify(input).length;
-    if (size > (patterned ? LONGEST_PATTERN_TEXT : LONGEST_INPUT))
-      return refuse(["the arguments are too long"]);
+    if (size > longest) return refuse([`the arguments have ${size} characters; ${longest} are allowed`]);
     const result = validator.validate(input);
     if (result.valid) return input;
     // The validator reports the outer failure first and its causes after it; the causes say what to change.
@@ -112,6 +147,18 @@ export function createInputParser(
         ),
     );
   };
+}
+
+function longestInput(schema: Record<string, unknown>): number {
+  let longest = LONGEST_INPUT;
+  // Looks at every key and value of the schema.
+  JSON.stringify(schema, (key, value: unknown) => {
+    if (key === "uniqueItems" || key === "pattern") longest = Math.min(longest, LONGEST_COMPARED);
+    if (key === "pattern" && typeof value === "string" && powerOf(plainPattern(value)) > 2)
+      longest = LONGEST_FOR_CUBIC_PATTERN;
+    return value;
+  });
+  return longest;
 }
 
 export function propertiesOf(schema: Record<string, unknown>): Record<string, Record<string, unknown>> {

@@ -122,11 +122,20 @@ async function planOne(input: ToolCreateInput, sent: Definition, context: ToolCo
           shell,
           untrusted: input.action === "import",
         })
-      : widening(before.approved, envelope);
+      : newReasons(before, envelope);
   const { strategy } = definition;
   const sha256 =
     strategy.type === "js" ? createHash("sha256").update(strategy.source).digest("hex") : undefined;
   return { ...checked, envelope, reasons, sha256, before };
+}
+
+/**
+ * A version that stays inside one that was approved needs nothing new. Each is approved as a whole: a secret for one
+ * host and another host without it don't add up to that secret for the other host.
+ */
+function newReasons(before: StoredTool, envelope: Envelope): string[] {
+  if (before.versions.some((one) => widening(one.envelope, envelope).length === 0)) return [];
+  return widening(activeVersion(before).envelope, envelope);
 }
 
 function checkName(

@@ -1,8 +1,9 @@
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { CamelError } from "../../../shared/errors.ts";
-import { containedPath } from "../../../shared/paths.ts";
+import { containedPath, isInside, realpathOfDeepestAncestor } from "../../../shared/paths.ts";
 import type { StrategyOf } from "../definition.ts";
+import { judgeArgv } from "../command-policy.ts";
 import { commandTemplates } from "../envelope.ts";
 import { propertiesOf } from "../json-schema.ts";
 import { checkPin, programFolders } from "../program.ts";
@@ -26,9 +27,13 @@ export const shell: Engine = {
         paths: found.map(({ access, path }) => ({ path, access })),
         commands: commands.map((argv) => ({ argv: argv.map((one) => one.text) })),
       },
-      outside: found
-        .filter((one) => one.isOutside)
-        .map(({ access, argument }) => `"${argument}" is a path it wasn't approved to ${access}`),
+      outside: [
+        ...found
+          .filter((one) => one.isOutside)
+          .map(({ access, argument }) => `"${argument}" is a path it wasn't approved to ${access}`),
+        ...commands.flatMap((argv, index) => judgedAnew(run, argv, index)),
+        ...(await strayedGrants(run, workspace)),
+      ],
     };
   },
 
@@ -78,6 +83,31 @@ export const shell: Engine = {
     return answer(run, strategy, result, outputBytes, sandbox?.name ?? "none");
   },
 };
+
+/** A command that only policy approved was judged without its values; with them it may be another one. */
+function judgedAnew(run: Run, argv: readonly Argument[], index: number): string[] {
+  const words = argv.map((one) => one.text);
+  const { decision, why } = judgeArgv(words, run.context.settings().shell);
+  if (decision === "deny")
+    throw new CamelError("denied_by_policy", `The command may not be run: ${why}.`, {
+      next: "Don't try to get round it. Work without this, or tell the user.",
+    });
+  const byPolicy = run.envelope.commands[index] === words[0] && argv.some((one) => one.from !== undefined);
+  return byPolicy && decision === "ask" ? [why] : [];
+}
+
+/** Folders of the workspace that were approved as such, and that a link now leads out of it. */
+async function strayedGrants(run: Run, workspace: string): Promise<string[]> {
+  const strayed: string[] = [];
+  for (const path of new Set([...run.envelope.read, ...run.envelope.write])) {
+    const full = resolve(workspace, path);
+    if (full === workspace || !isInside(workspace, full)) continue;
+    const real = await realpathOfDeepestAncestor(full).catch(() => undefined);
+    if (real === undefined || !isInside(workspace, real))
+      strayed.push(`"${path}" leads out of the workspace`);
+  }
+  return strayed;
+}
 
 function shellOf(run: Run): StrategyOf<"shell"> {
   const { strategy } = run.definition;

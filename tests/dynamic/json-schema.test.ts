@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { createInputParser, inputSchemaProblems } from "../../src/tools/dynamic/json-schema.ts";
+
+const withPattern = (pattern: string) => ({
+  type: "object",
+  properties: { text: { type: "string", pattern } },
+});
+
+describe("a schema that would hang the server", () => {
+  test.each([
+    "a?".repeat(50) + "a".repeat(50),
+    "^" + "(a|a)".repeat(40) + "$",
+    "^" + "(?:a|a)".repeat(40) + "$",
+    "^" + "(a|ab|b)?".repeat(20) + "$",
+    "^" + "[ab]?".repeat(40) + "$",
+    "^a*a*a*a*$",
+    "a*a*a*b",
+    "(a+)+$",
+    "((a|b)|(a|b))((a|b)|(a|b))((a|b)|(a|b))",
+  ])("%s is refused", (pattern) => {
+    expect(inputSchemaProblems(withPattern(pattern))).toHaveLength(1);
+  });
+
+  test.each([
+    "^[a-z]+$",
+    "^\\d{4}-\\d{2}-\\d{2}$",
+    "^(red|green|blue|yellow)$",
+    "^https?://[a-z.]+(/[a-z]*)?$",
+    "^[^@]+@[^@]+\\.[a-z]{2,}$",
+    "^v?\\d+\\.\\d+(\\.\\d+)?$",
+    "^[A-Z]{2,5}-\\d+$",
+  ])("%s is accepted", (pattern) => {
+    expect(inputSchemaProblems(withPattern(pattern))).toEqual([]);
+  });
+
+  test("isn't hidden by being nested deeply", () => {
+    let schema: Record<string, unknown> = { type: "string", pattern: "(a+)+$" };
+    for (let depth = 0; depth < 20; depth += 1) schema = { type: "array", items: schema };
+    expect(inputSchemaProblems({ type: "object", properties: { text: schema } })).not.toEqual([]);
+  });
+
+  test("the text it is held against is short where time grows with its length", () => {
+    const parse = (pattern: string) => createInputParser("a_tool", withPattern(pattern));
+    expect(() => parse("^a*a*a*$")({ text: `${"a".repeat(5_000)}b` })).toThrow("1000 are allowed");
+    expect(parse("^a*$")({ text: "a".repeat(5_000) })).toEqual({ text: "a".repeat(5_000) });
+    const unique = createInputParser("a_tool", {
+      type: "object",
+      properties: { list: { type: "array", uniqueItems: true } },
+    });
+    expect(() => unique({ list: Array.from({ length: 50_000 }, (_, index) => index) })).toThrow(
+      "10000 are allowed",
+    );
+  });
+});
