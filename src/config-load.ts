@@ -208,6 +208,10 @@ export async function parseConfig(text: string, path: string): Promise<Config> {
   if (!parsed.success) throw configError(parsed.error, configSchema, document, lines, path);
   const { exampleMatches } = await import("./pipeline/rules.ts");
   checkRuleExamples(parsed.data, exampleMatches, (key) => positionOf(key, document, lines), path);
+  if (parsed.data.cron.jobs.length > 0) {
+    const { checkJobs } = await import("./config-jobs.ts");
+    checkJobs(parsed.data, (key) => positionOf(key, document, lines), path);
+  }
   return parsed.data;
 }
 

@@ -138,6 +138,22 @@ describe("jobs", () => {
     });
   });
 
+  it.each([
+    [
+      "- { id: a, schedule: '0 0 30 2 *', prompt: x }",
+      /config\.yaml:3:\d+: cron\.jobs\.0\.schedule: .*never happens/,
+    ],
+    ["- { id: a, schedule: 1h, tz: Moon/Base, prompt: x }", /not a time zone/],
+    ["- { id: a, schedule: 1h, until: never, prompt: x }", /jobs\.0\.until: .*not an ISO/],
+    [
+      "- { id: a, schedule: 1h, prompt: x }\n    - { id: a, schedule: 2h, prompt: y }",
+      /config\.yaml:4:.*twice/,
+    ],
+  ])("of the config that can't be right stop the start: %s", async (job, reason) => {
+    const box = await sandbox({ "home/config.yaml": `cron:\n  jobs:\n    ${job}\n` });
+    await expect(startCamel(box)).rejects.toThrow(reason);
+  });
+
   it("of the config come and go with the file", async () => {
     const { camel, box } = await start("cron: { jobs: [{ id: one, schedule: 1h, prompt: x }] }");
     await box.write("home/config.yaml", "cron: { jobs: [{ id: two, schedule: 2h, prompt: x }] }\n# changed");

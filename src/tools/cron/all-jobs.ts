@@ -116,7 +116,7 @@ async function fromConfig(book: JobBook, job: ConfigJob): Promise<Job | undefine
     if (schedule.kind === "at") at = schedule.at;
     if (job.until !== undefined) until = parseTimestamp(job.until, tz);
   } catch {
-    // Said when the config is checked; one wrong job must not stop the others.
+    // The config was checked when it was read; a zone that this process alone doesn't know must not stop the others.
     return undefined;
   }
   const path = statePath(book, job.id, uid);
