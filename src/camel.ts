@@ -385,7 +385,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
       hooks(hookRunner), // the user's scripts: may block before, see the result after
-      announceDue({ clock, inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
+      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],
