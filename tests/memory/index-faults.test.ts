@@ -29,7 +29,11 @@ async function filled(count = MANY): Promise<Place> {
 
 function open(place: Place): MemoryIndex {
   const index = new MemoryIndex(place.root, place.home);
-  onTestFinished(() => index.close());
+  onTestFinished(async () => {
+    index.close();
+    // Before its folder is removed: what is being saved would be written into it again.
+    await index.settled();
+  });
   return index;
 }
 

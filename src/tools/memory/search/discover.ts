@@ -1,5 +1,5 @@
-import { lstatSync, type Dirent } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstatSync, readdirSync, type Dirent } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 
@@ -20,7 +20,7 @@ export interface Discovery {
 }
 
 export const LARGEST_FILE = 4 * 1024 * 1024;
-/** Stats between two turns of the event loop: a few milliseconds. One by one asynchronously they take five times as long. */
+/** Entries between two turns of the event loop: a few milliseconds. Asynchronously they take five times as long. */
 const BATCH = 500;
 
 export const noneSkipped = (): Skipped => ({
@@ -38,38 +38,46 @@ export const noneSkipped = (): Skipped => ({
  */
 export async function discover(root: string, enter: (folder: string) => void = () => {}): Promise<Discovery> {
   const skipped = noneSkipped();
-  const names: string[] = [];
+  const files: FoundFile[] = [];
+  const look = (path: string): void => {
+    const found = lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
+    if (found?.isFile() !== true) return;
+    const { size, mtimeMs, ctimeMs } = found;
+    if (size > LARGEST_FILE) skipped.too_large += 1;
+    else files.push({ path, size, mtimeMs, ctimeMs });
+  };
   enter("");
-  const top = await entriesOf(root);
+  const top = entriesOf(root);
   const main = top.filter((entry) => isMainFile(entry.name)).sort((a, b) => (a.name < b.name ? -1 : 1))[0];
-  if (main?.isFile()) names.push(main.name);
+  if (main?.isFile()) look(main.name);
   else if (main?.isSymbolicLink()) skipped.symlink += 1;
   const memory = top.find((entry) => entry.name === "memory");
   if (memory?.isSymbolicLink()) skipped.symlink += 1;
   const pending = memory?.isDirectory() ? ["memory"] : [];
+  let sinceTurn = 0;
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
     enter(folder);
-    for (const entry of await entriesOf(join(root, folder))) {
+    for (const entry of entriesOf(`${root}/${folder}`)) {
       const path = `${folder}/${entry.name}`;
       if (entry.name.startsWith(".")) skipped.hidden += 1;
       else if (entry.isSymbolicLink()) skipped.symlink += 1;
       else if (entry.isDirectory()) pending.push(path);
-      else if (entry.isFile() && isMarkdown(entry.name)) names.push(path);
+      else if (entry.isFile() && isMarkdown(entry.name)) look(path);
+      sinceTurn += 1;
+      if (sinceTurn < BATCH) continue;
+      sinceTurn = 0;
+      await nextTurn();
     }
-  }
-  const files: FoundFile[] = [];
-  for (const [at, path] of names.entries()) {
-    if (at % BATCH === BATCH - 1) await nextTurn();
-    const found = lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
-    if (found?.isFile() !== true) continue;
-    if (found.size > LARGEST_FILE) skipped.too_large += 1;
-    else files.push({ path, size: found.size, mtimeMs: found.mtimeMs, ctimeMs: found.ctimeMs });
   }
   return { files, skipped };
 }
 
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  return readdir(folder, { withFileTypes: true }).catch(() => []);
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
 export async function statFile(root: string, path: string): Promise<FoundFile | undefined> {

@@ -171,16 +171,19 @@ export class MemoryIndex {
 
   async #compare(found: readonly FoundFile[], events: IndexEvents): Promise<void> {
     const changed: string[] = [];
-    const present = new Set<string>();
+    let met = 0;
     for (const file of found) {
-      present.add(file.path);
       const known =
         this.#deltaFiles.get(file.path) ?? this.#unusable.get(file.path) ?? this.#inBlock(file.path);
+      if (known) met += 1;
       if (known?.size !== file.size || known.ctimeMs !== file.ctimeMs) changed.push(file.path);
     }
-    const gone = [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()].filter(
-      (path) => !present.has(path),
-    );
+    let gone: string[] = [];
+    if (met < this.#places.size + this.#deltaFiles.size + this.#unusable.size) {
+      const present = new Set(found.map(({ path }) => path));
+      const known = [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()];
+      gone = known.filter((path) => !present.has(path));
+    }
     await this.#take(changed, gone, events);
   }
 
