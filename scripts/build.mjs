@@ -17,6 +17,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
+import { directBuiltins } from "./build-builtins.mjs";
 import { finishedDefaults } from "./build-defaults.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
 import { dropForeignSources } from "./build-maps.mjs";
@@ -102,7 +103,7 @@ function cliBundle(validator) {
     input: {
       ...shared,
       input: { cli: entry },
-      plugins: [lazyValidator(validator), finishedDefaults(), refuseTopLevelAwait()],
+      plugins: [directBuiltins(), lazyValidator(validator), finishedDefaults(), refuseTopLevelAwait()],
     },
     output: {
       ...output,

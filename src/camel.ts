@@ -35,7 +35,7 @@ import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
-import { matchesName } from "./shared/glob.ts";
+import { literalPath, matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
 import { expandHome } from "./shared/paths.ts";
@@ -101,6 +101,8 @@ export interface Camel {
 /** Agents other than this one have a memory of their own. */
 const MAIN_AGENT = "main";
 const CONFIG_CHECK_MS = 250;
+/** A tool that another process made is callable after at most this time. */
+const TOOLS_CHECK_MS = 100;
 /** Short enough that a tool made in one host is in another's list within a second. */
 const POLL_MS = 500;
 /** Late enough to stay out of the way of the host's first questions. */
@@ -140,9 +142,15 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const listeners = new Set<() => void>();
   const jobListeners = new Set<() => void>();
   let checkedAt = clock.monotonic();
+  let toolsCheckedAt = Number.NEGATIVE_INFINITY;
+  let toolsChecked = Promise.resolve();
   const refresh = async (): Promise<void> => {
     await refreshConfig();
-    await dynamicTools.refresh();
+    if (clock.monotonic() - toolsCheckedAt >= TOOLS_CHECK_MS) {
+      toolsCheckedAt = clock.monotonic();
+      toolsChecked = dynamicTools.refresh();
+    }
+    await toolsChecked;
   };
   const refreshConfig = async (): Promise<void> => {
     if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
@@ -302,14 +310,20 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   const accessOptions: AccessOptions = {
     config: policyInForce,
-    forbidden: [...FORBIDDEN_PATHS, ...stateFolders(home), `${home}.key`.replaceAll("\\", "/")],
+    forbidden: [
+      ...FORBIDDEN_PATHS,
+      ...stateFolders(home),
+      // Wherever --config put it: who may write it decides about everything.
+      ...[paths.user, `${home}.key`].map(literalPath),
+    ],
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
   const events = createEvents((error) => log.warn(`a listener failed: ${String(error)}`));
   for (const type of ["approval_request", "approval_resolved"] as const)
     events.on(type, ({ type: event, ...facts }) => {
-      auditStore.append({ time: new Date(clock.now()).toISOString(), event, ...facts });
+      const time = new Date(clock.now()).toISOString();
+      auditStore.append(() => ({ time, event, ...facts }));
     });
   const hookRunner = createHookRunner({
     directory: join(home, "hooks"),
@@ -366,12 +380,12 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     config,
     contextFor,
     tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
-    ready: () => dynamicTools.refresh(),
+    ready: refresh,
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
       hooks(hookRunner), // the user's scripts: may block before, see the result after
-      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
+      announceDue({ clock, inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],
@@ -456,7 +470,7 @@ function stateFolders(home: string): string[] {
     "passphrase.salt",
     "tokens.json",
     "config.yaml",
-  ].map((name) => join(home, name).replaceAll("\\", "/"));
+  ].map((name) => literalPath(join(home, name)));
 }
 
 /** A nested call has its own time, and so the configured limit. */

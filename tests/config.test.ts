@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseConfig } from "../src/config-load.ts";
 import { configJsonSchema } from "../src/config.ts";
@@ -110,6 +111,13 @@ test("a scope in the workspace's file can't answer what a tool asks either", asy
   expect(camel.config().warnings.join()).toContain("decision: allow");
   await box.write("home/config.yaml", "rules: [{ tool: risky, decision: allow }]\n");
   expect((await call(await startCamel(box, { tools: [tool] }), "risky", {})).text).toBe("done");
+});
+
+test("a config file inside the workspace is out of every tool's reach", async () => {
+  const box = await sandbox({ "workspace/a [b] (c)/camel.yaml": "autonomy: { level: full }\n" });
+  const camel = await startCamel(box, { configFile: join(box.workspace, "a [b] (c)", "camel.yaml") });
+  const patch = "*** Begin Patch\n*** Delete File: a [b] (c)/camel.yaml\n*** End Patch";
+  expect((await call(camel, "apply_patch", { patch })).code).toBe("denied_by_policy");
 });
 
 describe("reload", () => {

@@ -4,7 +4,7 @@ import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { newId } from "../shared/ids.ts";
 import type { Call } from "../pipeline/call.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { camelOptions, depthOf, usageError } from "./options.ts";
 
 /** Through the same dispatcher and policy as a host's call. Exit 0 for a result, 1 for an error. */
 export async function call(context: CommandContext): Promise<number> {
@@ -38,7 +38,13 @@ export async function callFromWords({ words, agentId }: CommandContext): Promise
     id: newId("call"),
     name,
     args,
-    caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
+    caller: {
+      agentId,
+      depth: depthOf(process.env),
+      client: "cli",
+      transport: "cli",
+      sessionId: newId("ses"),
+    },
     signal: new AbortController().signal,
   };
 }

@@ -4,6 +4,7 @@ import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
 import type { Caller } from "../tools/context.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
+import type * as Allowlist from "./allowlist.ts";
 import type * as Rules from "./rules.ts";
 import { decide, layersFor, type Facts, type Verdict } from "./policy.ts";
 
@@ -34,6 +35,7 @@ export function access(options: AccessOptions): Middleware {
 }
 
 let rules: typeof Rules | undefined;
+let allowlistOf: typeof Allowlist | undefined;
 
 /** What policy says about a call, without running it. */
 export async function judge(
@@ -45,24 +47,24 @@ export async function judge(
   const facts = await factsOf(call);
   // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
   rules ??= await import("./rules.ts");
-  const { matchesPath, ruleMatches } = rules;
+  const { firstMatch, ruleMatches } = rules;
+  const about = {
+    tool: facts.tool,
+    commands: facts.commands,
+    paths: facts.paths.map((one) => one.spellings),
+  };
   const verdict = decide(
     layers,
     facts,
     { forbidden: options.forbidden },
-    (rule, about) =>
-      ruleMatches(rule, {
-        tool: about.tool,
-        commands: about.commands,
-        paths: about.paths.map((one) => one.spellings),
-      }),
-    matchesPath,
+    (rule) => ruleMatches(rule, about),
+    firstMatch,
   );
   // Only the user's own file has an allowlist; it answers a question and never lifts a refusal.
   const { allowlist } = loaded.settings.approvals;
   if (verdict.decision !== "ask" || allowlist.length === 0) return { verdict, facts };
-  const { coveringEntries } = await import("./allowlist.ts");
-  const entries = coveringEntries(allowlist, facts);
+  allowlistOf ??= await import("./allowlist.ts");
+  const entries = allowlistOf.coveringEntries(allowlist, facts);
   if (entries === undefined) return { verdict, facts };
   return {
     facts,
@@ -98,9 +100,9 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
       rules: policy.rules.filter((rule) => rule.path !== undefined),
     },
   }));
-  const workspace = await question.workspace("read").catch(() => undefined);
+  const workspace = question.workspace("read").catch(() => undefined);
   const spellings = await spellingsOf(question.path, workspace);
-  const { matchesPath, ruleMatches } = await import("./rules.ts");
+  const { firstMatch, ruleMatches } = await import("./rules.ts");
   return question.tools.every((tool) => {
     const facts: Facts = {
       tool,
@@ -115,30 +117,32 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
       facts,
       { forbidden: options.forbidden },
       (rule) => ruleMatches(rule, { tool, commands: [], paths: [spellings] }),
-      matchesPath,
+      firstMatch,
     );
     return verdict.decision === "allow";
   });
 }
 
 /** Every name the file goes by, so that neither a link nor a spelling gets round a pattern. */
-async function spellingsOf(path: string, workspace: string | undefined): Promise<string[]> {
-  const real = await realpathOfDeepestAncestor(path);
+async function spellingsOf(path: string, workspace: Promise<string | undefined>): Promise<string[]> {
+  // At once: each is a trip through the thread pool.
+  const [real, root] = await Promise.all([realpathOfDeepestAncestor(path), workspace]);
   const spellings = new Set([path, real]);
   for (const one of [path, real]) {
-    if (workspace !== undefined && isInside(workspace, one))
-      spellings.add(relative(workspace, one).replaceAll("\\", "/"));
+    if (root !== undefined && isInside(root, one)) spellings.add(relative(root, one).replaceAll("\\", "/"));
   }
   return [...spellings];
 }
 
 async function factsOf(call: ResolvedCall): Promise<Facts> {
   const touched = call.touches.paths ?? [];
-  const workspace =
-    touched.length === 0 ? undefined : await call.context.workspace("read").catch(() => undefined);
-  const paths = await Promise.all(
-    touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
-  );
+  let paths: Facts["paths"] = [];
+  if (touched.length > 0) {
+    const workspace = call.context.workspace("read").catch(() => undefined);
+    paths = await Promise.all(
+      touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
+    );
+  }
   const approval =
     call.touches.approval ??
     (call.approved === true

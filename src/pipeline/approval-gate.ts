@@ -3,9 +3,9 @@ import type { Middleware } from "./call.ts";
 /** Lets pass what policy allows; what it asks about goes to the approval middleware, loaded by the first such call. */
 export function approvalGate(load: () => Promise<Middleware>): Middleware {
   let loaded: Promise<Middleware> | undefined;
-  return async function approvalGate(call, next) {
+  return function approvalGate(call, next) {
     if (call.verdict?.decision !== "ask") return next();
     loaded ??= load();
-    return (await loaded)(call, next);
+    return loaded.then((approval) => approval(call, next));
   };
 }

@@ -9,8 +9,10 @@ export function audit(options: { store: AuditStore; clock: Clock }): Middleware<
   return async function audit(call, next) {
     const started = clock.monotonic();
     const result = await next();
-    store.append({
-      time: new Date(clock.now()).toISOString(),
+    const ended = clock.monotonic();
+    const time = clock.now();
+    store.append(() => ({
+      time: new Date(time).toISOString(),
       event: "tool_call",
       callId: call.id,
       tool: call.name.slice(0, 100),
@@ -24,8 +26,8 @@ export function audit(options: { store: AuditStore; clock: Clock }): Middleware<
       outcome: result.isError === true ? (result.code ?? "error") : "ok",
       ...(result.isError === true ? { error: redactText(result.text.slice(0, 500)) } : {}),
       chars: result.text.length,
-      ms: Math.round((clock.monotonic() - started) * 100) / 100,
-    });
+      ms: Math.round((ended - started) * 100) / 100,
+    }));
     return result;
   };
 }

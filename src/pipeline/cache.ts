@@ -1,7 +1,7 @@
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { ToolDef, ToolLimits } from "../tools/tool.ts";
-import type { Middleware, ResolvedCall, ToolResult } from "./call.ts";
+import type { Middleware, Next, ResolvedCall, ToolResult } from "./call.ts";
 
 const MOST_ENTRIES = 500;
 const DEFAULT_TTL_SECONDS = 300;
@@ -14,9 +14,18 @@ export function cache(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimi
   const { clock } = options;
   const kept = new Map<string, { until: number; result: ToolResult }>();
   const running = new Map<string, Promise<ToolResult>>();
-  return async function cache(call, next) {
+  return function cache(call, next) {
     const setting = options.limitsOf(call.tool).cache;
-    if (setting === undefined || setting === false || call.effect !== "read") return next();
+    return setting === undefined || setting === false || call.effect !== "read"
+      ? next()
+      : answer(setting, call, next);
+  };
+
+  async function answer(
+    setting: Exclude<ToolLimits["cache"], undefined | false>,
+    call: ResolvedCall,
+    next: Next,
+  ): Promise<ToolResult> {
     const { fields, ttlSeconds = DEFAULT_TTL_SECONDS, scope = "session" } = setting === true ? {} : setting;
     const key = keyOf(call, fields, scope);
     const found = kept.get(key);
@@ -49,7 +58,7 @@ export function cache(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimi
     } finally {
       running.delete(key);
     }
-  };
+  }
 }
 
 function keyOf(call: ResolvedCall, fields: readonly string[] | undefined, scope: string): string {

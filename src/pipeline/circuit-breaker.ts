@@ -1,7 +1,7 @@
 import type { Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError, type ErrorCode } from "../shared/errors.ts";
 import type { ToolDef, ToolLimits } from "../tools/tool.ts";
-import type { Middleware } from "./call.ts";
+import type { Middleware, Next, ResolvedCall, ToolResult } from "./call.ts";
 
 interface Circuit {
   failures: number;
@@ -26,9 +26,16 @@ const FAULTS: ReadonlySet<ErrorCode> = new Set([
 /** Closed: calls pass. After `threshold` faults in a row: open, refused at once. After the cool-down one call tries. */
 export function circuitBreaker(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimits }): Middleware {
   const circuits = new Map<string, Circuit>();
-  return async function circuitBreaker(call, next) {
+  return function circuitBreaker(call, next) {
     const setting = options.limitsOf(call.tool).circuitBreaker;
-    if (setting === undefined) return next();
+    return setting === undefined ? next() : guarded(setting, call, next);
+  };
+
+  async function guarded(
+    setting: NonNullable<ToolLimits["circuitBreaker"]>,
+    call: ResolvedCall,
+    next: Next,
+  ): Promise<ToolResult> {
     const { threshold, cooldownSeconds = DEFAULT_COOLDOWN_SECONDS } = setting;
     const circuit = circuits.get(call.tool.name) ?? { failures: 0, openedAt: undefined, trying: false };
     circuits.set(call.tool.name, circuit);
@@ -50,7 +57,8 @@ export function circuitBreaker(options: { clock: Clock; limitsOf(tool: ToolDef):
     }
     try {
       const result = await next();
-      Object.assign(circuit, { failures: 0, openedAt: undefined });
+      circuit.failures = 0;
+      circuit.openedAt = undefined;
       return result;
     } catch (thrown) {
       const error = toCamelError(thrown);
@@ -62,5 +70,5 @@ export function circuitBreaker(options: { clock: Clock; limitsOf(tool: ToolDef):
     } finally {
       if (isTrial) circuit.trying = false;
     }
-  };
+  }
 }

@@ -1,3 +1,4 @@
+import { toCamelError } from "../shared/errors.ts";
 import type { Call, Middleware, ToolResult } from "./call.ts";
 
 /**
@@ -10,19 +11,22 @@ export function compose<C extends Call>(
 ): (call: C) => Promise<ToolResult> {
   const run = (call: C, index: number): Promise<ToolResult> => {
     const current = middleware[index];
-    if (current === undefined) return terminal(call);
     let called = false;
-    return current(call, async () => {
-      if (called) throw new Error(`next() called twice by ${current.name || "a middleware"}`);
+    const next = (): Promise<ToolResult> => {
+      if (called)
+        return Promise.reject(new Error(`next() called twice by ${current?.name || "a middleware"}`));
       called = true;
-      try {
-        return await run(call, index + 1);
-      } catch (error) {
-        called = false;
-        throw error;
-      }
-    });
+      const rest = run(call, index + 1);
+      // First to hear of a failure, so that whoever catches it may call again.
+      rest.catch(() => (called = false));
+      return rest;
+    };
+    try {
+      return current === undefined ? terminal(call) : current(call, next);
+    } catch (thrown) {
+      // A middleware needn't be async: most have nothing to wait for, and each await takes its time.
+      return Promise.reject(toCamelError(thrown));
+    }
   };
-  // async: a middleware that throws before its first await rejects like any other.
-  return async (call) => run(call, 0);
+  return (call) => run(call, 0);
 }

@@ -1,4 +1,4 @@
-import type { Call, Middleware } from "./call.ts";
+import type { Call, Middleware, Next, ToolResult } from "./call.ts";
 import { redact } from "./redact.ts";
 
 /** What happens to calls, for library listeners and the audit log. */
@@ -13,6 +13,8 @@ export type CamelListener<T extends CamelEventType> = (event: Extract<CamelEvent
 
 export interface Events {
   emit(event: CamelEvent): void;
+  /** Whether anybody listens: preparing an event costs more than telling of it. */
+  has(type: CamelEventType): boolean;
   /** Returns how to stop listening. */
   on<T extends CamelEventType>(type: T, listener: CamelListener<T>): () => void;
 }
@@ -30,6 +32,7 @@ export function createEvents(onListenerError: (error: unknown) => void): Events 
         }
       }
     },
+    has: (type) => (listeners.get(type)?.size ?? 0) > 0,
     on(type, listener) {
       const own = listeners.get(type) ?? new Set();
       listeners.set(type, own);
@@ -42,8 +45,13 @@ export function createEvents(onListenerError: (error: unknown) => void): Events 
 const PREVIEW = 150;
 
 export function emitEvents(events: Events): Middleware<Call> {
-  return async function emitEvents(call, next) {
-    events.emit({ type: "tool_call", id: call.id, name: call.name, args: redact(call.args) });
+  return function emitEvents(call, next) {
+    return events.has("tool_call") || events.has("tool_result") ? tell(call, next) : next();
+  };
+
+  async function tell(call: Call, next: Next): Promise<ToolResult> {
+    if (events.has("tool_call"))
+      events.emit({ type: "tool_call", id: call.id, name: call.name, args: redact(call.args) });
     const result = await next();
     events.emit({
       type: "tool_result",
@@ -53,5 +61,5 @@ export function emitEvents(events: Events): Middleware<Call> {
       isError: result.isError === true,
     });
     return result;
-  };
+  }
 }

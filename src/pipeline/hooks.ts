@@ -14,6 +14,8 @@ import type { Call, Middleware } from "./call.ts";
 export type HookPoint = "before_tool" | "after_tool" | "before_prompt" | "after_response";
 
 export interface HookRunner {
+  /** False where hooks are off or there is no script for the point: then nothing need be prepared for one. */
+  has(point: HookPoint): Promise<boolean>;
   /** The reason, if a hook blocks. */
   run(
     point: HookPoint,
@@ -35,15 +37,25 @@ export interface HookOptions {
 const MAX_VARIABLE = 100_000;
 const MAX_REASON = 2_000;
 const BLOCKS = 2;
+/** A new script counts after at most this time. */
+const LOOK_MS = 250;
 
 export function createHookRunner(options: HookOptions): HookRunner {
+  let listed: { names: Promise<string[]>; at: number } | undefined;
+  const names = (): Promise<string[]> => {
+    const now = options.clock.monotonic();
+    if (listed === undefined || now - listed.at >= LOOK_MS)
+      listed = { names: readdir(options.directory).catch(() => []), at: now };
+    return listed.names;
+  };
+  const scripts = async (point: HookPoint): Promise<string[]> =>
+    (await names())
+      .filter((name) => name.startsWith(`${point}.`) && /\.(?:sh|js)$/.test(name))
+      .sort((a, b) => (a < b ? -1 : 1));
   return {
+    has: async (point) => options.enabled() && (await scripts(point)).length > 0,
     async run(point, event, facts, signal) {
-      if (!options.enabled()) return undefined;
-      const names = (await readdir(options.directory).catch(() => []))
-        .filter((name) => name.startsWith(`${point}.`) && /\.(?:sh|js)$/.test(name))
-        .sort((a, b) => (a < b ? -1 : 1));
-      for (const name of names) {
+      for (const name of options.enabled() ? await scripts(point) : []) {
         const { code, stderr } = await runHook(join(options.directory, name), event, facts, signal, options);
         if (code === BLOCKS && point.startsWith("before_"))
           return stderr.trim() === "" ? `The hook ${name} blocks it.` : stderr.trim().slice(0, MAX_REASON);
@@ -60,31 +72,41 @@ export function createHookRunner(options: HookOptions): HookRunner {
 /** Outside of policy, so that a hook sees every call, refused ones too. */
 export function hooks(runner: HookRunner): Middleware<Call> {
   return async function hooks(call, next) {
-    const { sessionId } = call.caller;
-    const event = { callId: call.id, tool: call.name, args: call.args, caller: call.caller };
-    const base = { SESSION: sessionId, TOOL: call.name };
-    const reason = await runner.run(
-      "before_tool",
-      { point: "before_tool", ...event },
-      { ...base, TOOL_ARGS: JSON.stringify(call.args ?? {}) },
-      call.signal,
-    );
-    if (reason !== undefined) {
-      return errorResult(
-        new CamelError("blocked_by_hook", `A hook of the user blocks ${call.name}: ${reason}`, {
-          next: "Don't repeat the call unchanged. Follow what the reason says, or tell the user.",
-        }),
+    if (await runner.has("before_tool")) {
+      const reason = await runner.run(
+        "before_tool",
+        { point: "before_tool", ...eventOf(call) },
+        { ...factsOf(call), TOOL_ARGS: JSON.stringify(call.args ?? {}) },
+        call.signal,
       );
+      if (reason !== undefined) {
+        return errorResult(
+          new CamelError("blocked_by_hook", `A hook of the user blocks ${call.name}: ${reason}`, {
+            next: "Don't repeat the call unchanged. Follow what the reason says, or tell the user.",
+          }),
+        );
+      }
     }
     const result = await next();
-    await runner.run(
-      "after_tool",
-      { point: "after_tool", ...event, result: { text: result.text, isError: result.isError === true } },
-      { ...base, TOOL_RESULT: result.text },
-      call.signal,
-    );
+    if (await runner.has("after_tool")) {
+      const { text, isError = false } = result;
+      await runner.run(
+        "after_tool",
+        { point: "after_tool", ...eventOf(call), result: { text, isError } },
+        { ...factsOf(call), TOOL_RESULT: text },
+        call.signal,
+      );
+    }
     return result;
   };
+}
+
+function eventOf(call: Call): Record<string, unknown> {
+  return { callId: call.id, tool: call.name, args: call.args, caller: call.caller };
+}
+
+function factsOf(call: Call): Record<string, string> {
+  return { SESSION: call.caller.sessionId, TOOL: call.name };
 }
 
 function runHook(

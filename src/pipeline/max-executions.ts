@@ -7,7 +7,7 @@ const MOST_COUNTERS = 10_000;
 /** At most so many calls of a tool in one session. Counted before the call, so that parallel calls can't slip by. */
 export function maxExecutions(options: { limitsOf(tool: ToolDef): ToolLimits }): Middleware {
   const counts = new Map<string, number>();
-  return async function maxExecutions(call, next) {
+  return function maxExecutions(call, next) {
     const most = options.limitsOf(call.tool).maxExecutionsPerRun;
     if (most === undefined) return next();
     const key = `${call.caller.sessionId}\0${call.tool.name}`;
@@ -23,14 +23,12 @@ export function maxExecutions(options: { limitsOf(tool: ToolDef): ToolLimits }):
       if (oldest !== undefined) counts.delete(oldest);
     }
     counts.set(key, used + 1);
-    try {
-      return await next();
-    } catch (error) {
+    return next().catch((error: unknown) => {
       // Nothing was executed when a person hasn't agreed.
       if (error instanceof CamelError && NOT_EXECUTED.has(error.code))
         counts.set(key, (counts.get(key) ?? 1) - 1);
       throw error;
-    }
+    });
   };
 }
 

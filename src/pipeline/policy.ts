@@ -47,7 +47,8 @@ export interface Verdict {
 
 /** Which rules fire; passed in so that glob code loads only when a call touches something. */
 export type RuleMatcher = (rule: Rule, facts: Facts) => boolean;
-export type PathMatcher = (pattern: string, path: string) => boolean;
+/** The first pattern that matches any of the paths. */
+export type PathMatcher = (patterns: readonly string[], paths: readonly string[]) => string | undefined;
 
 /** Never touched by any tool. The home folder of the product itself is added by the composition root. */
 export const FORBIDDEN_PATHS: readonly string[] = [
@@ -101,13 +102,16 @@ export function layersFor(
   sources: readonly { source: string; config: Config }[],
   caller: Identity & Pick<Caller, "makers">,
 ): PolicyLayer[] {
-  const everyone = [caller, ...(caller.makers ?? [])];
-  return sources.flatMap(({ source, config }) => [
-    { source, policy: config },
-    ...config.scopes
-      .map((scope, index) => ({ source: `${source} (scopes[${index}])`, policy: scope, match: scope.match }))
-      .filter(({ match }) => everyone.some((one) => scopeMatches(match, one))),
-  ]);
+  const layers: PolicyLayer[] = [];
+  for (const { source, config } of sources) {
+    layers.push({ source, policy: config });
+    config.scopes.forEach((scope, index) => {
+      const isAbout = (one: Identity): boolean => scopeMatches(scope.match, one);
+      if (isAbout(caller) || caller.makers?.some(isAbout) === true)
+        layers.push({ source: `${source} (scopes[${index}])`, policy: scope });
+    });
+  }
+  return layers;
 }
 
 function scopeMatches(match: ScopeMatch, caller: Identity): boolean {
@@ -280,12 +284,10 @@ function byPath(
   matchPath: PathMatcher,
 ): Verdict | undefined {
   const { autonomy } = layer.policy;
-  const sensitive = [...autonomy.sensitiveFiles, ...(autonomy.allowSensitiveFiles ? [] : SENSITIVE_FILES)];
   for (const { spellings, access } of facts.paths) {
-    const hit = (patterns: readonly string[]): string | undefined =>
-      patterns.find((pattern) => spellings.some((path) => matchPath(pattern, path)));
+    const hit = (patterns: readonly string[]): string | undefined => matchPath(patterns, spellings);
     const shown = spellings.at(-1) ?? "";
-    const forbidden = hit([...autonomy.forbiddenPaths, ...builtin.forbidden]);
+    const forbidden = hit(autonomy.forbiddenPaths) ?? hit(builtin.forbidden);
     if (forbidden !== undefined) {
       return {
         decision: "deny",
@@ -305,7 +307,8 @@ function byPath(
         change: "It is built in and can't be changed.",
       };
     }
-    const secret = hit(sensitive);
+    const secret =
+      hit(autonomy.sensitiveFiles) ?? (autonomy.allowSensitiveFiles ? undefined : hit(SENSITIVE_FILES));
     if (
       secret !== undefined &&
       (autonomy.sensitiveFiles.includes(secret) || hit(NOT_SENSITIVE) === undefined)

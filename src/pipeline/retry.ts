@@ -1,7 +1,7 @@
 import type { Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError } from "../shared/errors.ts";
 import type { ToolDef, ToolLimits } from "../tools/tool.ts";
-import type { Middleware } from "./call.ts";
+import type { Middleware, Next, ResolvedCall, ToolResult } from "./call.ts";
 
 const DEFAULT_BACKOFF_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
@@ -12,9 +12,16 @@ export function retry(options: {
   random: () => number;
   limitsOf(tool: ToolDef): ToolLimits;
 }): Middleware {
-  return async function retry(call, next) {
+  return function retry(call, next) {
     const setting = options.limitsOf(call.tool).retry;
-    if (setting === undefined || call.tool.idempotent !== true) return next();
+    return setting === undefined || call.tool.idempotent !== true ? next() : repeat(setting, call, next);
+  };
+
+  async function repeat(
+    setting: NonNullable<ToolLimits["retry"]>,
+    call: ResolvedCall,
+    next: Next,
+  ): Promise<ToolResult> {
     const { maxRetries = 2, backoffMs = DEFAULT_BACKOFF_MS, codes } = setting;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -29,7 +36,7 @@ export function retry(options: {
         await wait(pause / 2 + (options.random() * pause) / 2, call.signal, options.clock);
       }
     }
-  };
+  }
 }
 
 function wait(milliseconds: number, signal: AbortSignal, clock: Clock): Promise<void> {

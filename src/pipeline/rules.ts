@@ -12,12 +12,55 @@ const compiled = new Map<string, (path: string) => boolean>();
 export function matchesPath(pattern: string, path: string): boolean {
   let matcher = compiled.get(pattern);
   if (matcher === undefined) {
-    const expanded = expandHome(pattern).replace(/\/+$/, "");
-    matcher = picomatch([expanded, `${expanded}/**`], { dot: true, nocase: true });
+    matcher = picomatch(globsOf(pattern), OPTIONS);
     if (compiled.size > 2000) compiled.clear();
     compiled.set(pattern, matcher);
   }
   return matcher(path.replaceAll("\\", "/"));
+}
+
+const OPTIONS = { dot: true, nocase: true };
+
+function globsOf(pattern: string): string[] {
+  const expanded = expandHome(pattern).replace(/\/+$/, "");
+  return [expanded, `${expanded}/**`];
+}
+
+interface Sieve {
+  /** All patterns as one expression; undefined where they can't be put together. */
+  expression: RegExp | undefined;
+  /** picomatch also takes a path that is spelled like the glob itself. */
+  literal: ReadonlySet<string>;
+}
+
+const sieves = new WeakMap<readonly string[], Sieve>();
+
+/**
+ * The first pattern that matches any of the paths. Nearly always none does, and one expression made of all of them
+ * says so at once; the patterns are tried one by one only when it can't.
+ */
+export function firstMatch(patterns: readonly string[], paths: readonly string[]): string | undefined {
+  if (patterns.length === 0) return undefined;
+  let sieve = sieves.get(patterns);
+  if (sieve === undefined) sieves.set(patterns, (sieve = sieveOf(patterns)));
+  const { expression, literal } = sieve;
+  const passes = (path: string): boolean => {
+    const spelled = path.replaceAll("\\", "/");
+    return expression === undefined || expression.test(spelled) || literal.has(spelled);
+  };
+  if (!paths.some(passes)) return undefined;
+  return patterns.find((pattern) => paths.some((path) => matchesPath(pattern, path)));
+}
+
+function sieveOf(patterns: readonly string[]): Sieve {
+  const globs = patterns.flatMap(globsOf);
+  const sources = globs.map((glob) => picomatch.makeRe(glob, OPTIONS).source);
+  // A reference to a group would mean another one in the expression of all.
+  const canJoin = !sources.some((source) => /\\[1-9k]/.test(source));
+  return {
+    expression: canJoin ? new RegExp(sources.join("|"), "i") : undefined,
+    literal: new Set(globs),
+  };
 }
 
 export interface RuleFacts {

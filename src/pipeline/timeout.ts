@@ -10,30 +10,33 @@ const GRACE_MS = 2_000;
  * the same is answered as finished: a change that was made must never be reported as stopped.
  */
 export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): number }): Middleware {
-  return async function timeout(call, next) {
+  return function timeout(call, next) {
     const seconds = options.seconds(call);
-    // Made when the tool asks for it: a quick tool never does, and making one takes longer than all else here.
-    let controller: AbortController | undefined;
-    let failure: CamelError | undefined;
     const cancelled = (): CamelError =>
       new CamelError("cancelled", `${call.name} was cancelled by the caller.`);
     if (call.signal.aborted) throw cancelled();
-    call.context = {
-      ...call.context,
-      get signal() {
+    // Made when the tool asks for it: a quick tool never does, and making one takes longer than all else here.
+    let controller: AbortController | undefined;
+    let failure: CamelError | undefined;
+    Object.defineProperty(call.context, "signal", {
+      configurable: true,
+      enumerable: true,
+      get() {
         controller ??= new AbortController();
         if (failure !== undefined) controller.abort(failure);
         return controller.signal;
       },
-    };
-    let grace: { cancel(): void } | undefined;
-    let stop = (): void => {};
+    });
     const work = next();
-    const ended = new Promise<never>((_, reject) => {
+    return new Promise((resolve, reject) => {
+      let grace: { cancel(): void } | undefined;
       const end = (error: CamelError): void => {
         failure = error;
         controller?.abort(error);
-        grace = options.clock.setTimeout(() => reject(error), GRACE_MS);
+        grace = options.clock.setTimeout(() => {
+          stop();
+          reject(error);
+        }, GRACE_MS);
       };
       const timer = options.clock.setTimeout(() => {
         end(
@@ -44,18 +47,21 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
       }, seconds * 1000);
       const onAbort = (): void => end(cancelled());
       call.signal.addEventListener("abort", onAbort, { once: true });
-      stop = () => {
+      const stop = (): void => {
         timer.cancel();
         grace?.cancel();
         call.signal.removeEventListener("abort", onAbort);
       };
+      work.then(
+        (result) => {
+          stop();
+          resolve(result);
+        },
+        (error: unknown) => {
+          stop();
+          reject(failure ?? (error as Error));
+        },
+      );
     });
-    try {
-      return await Promise.race([work, ended]);
-    } catch (error) {
-      throw failure ?? error;
-    } finally {
-      stop();
-    }
   };
 }

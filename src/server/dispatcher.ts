@@ -6,7 +6,7 @@ import { NOTHING_REFUSES, isListed, layersFor } from "../pipeline/policy.ts";
 import { CamelError } from "../shared/errors.ts";
 import { closest } from "../shared/glob.ts";
 import type { Caller, ToolContext } from "../tools/context.ts";
-import type { ToolDef } from "../tools/tool.ts";
+import type { ToolDef, Touches } from "../tools/tool.ts";
 
 /** The one door: whatever executes anything, calls `call`. */
 export interface Dispatcher {
@@ -21,8 +21,8 @@ export interface Dispatcher {
 export interface DispatcherOptions {
   /** The tools that exist for a caller, before policy. */
   tools: (caller: Caller) => readonly ToolDef[];
-  /** Awaited before a tool is looked up: what other processes made meanwhile is loaded here. */
-  ready?: () => Promise<void>;
+  /** Awaited before anything else: what others changed meanwhile, config and tools, is loaded here. */
+  ready: () => Promise<void>;
   config: () => LoadedConfig;
   /** Around every call, resolvable or not. Outermost first. */
   outer: readonly Middleware<Call>[];
@@ -59,7 +59,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 
   const resolve = async (asked: Call): Promise<ResolvedCall> => {
-    await options.ready?.();
     const tool = asked.trial ?? find(asked);
     const { maker } = tool;
     const call =
@@ -68,20 +67,34 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         : { ...asked, caller: { ...asked.caller, makers: [...(asked.caller.makers ?? []), maker] } };
     const input = tool.parse === undefined ? parseInput(tool, call.args) : tool.parse(call.args);
     const context = options.contextFor(call);
+    const touches = tool.touches?.(input, context);
     return {
-      ...call,
       tool,
       input,
       effect: tool.effectOf?.(input) ?? tool.effect,
-      touches: (await tool.touches?.(input, context)) ?? {},
+      touches: (touches instanceof Promise ? await touches : touches) ?? NOTHING,
       context,
+      // Last: V8 takes ten microseconds to add to what was spread, and a tenth of one to spread into what is there.
+      ...call,
     };
   };
 
   const inner = compose(options.inner, execute);
   const whole = compose(options.outer, async (call) => inner(await resolve(call)));
-  return { list, resolve, call: whole };
+  return {
+    list,
+    async resolve(call) {
+      await options.ready();
+      return resolve(call);
+    },
+    async call(call) {
+      await options.ready();
+      return whole(call);
+    },
+  };
 }
+
+const NOTHING: Touches = {};
 
 async function execute(call: ResolvedCall): Promise<ToolResult> {
   // The last word: should the pipeline ever be put together wrongly, nothing runs that policy didn't let through.
@@ -90,7 +103,8 @@ async function execute(call: ResolvedCall): Promise<ToolResult> {
   const { verdict } = call;
   const isApproved =
     call.isApproved === true || (verdict?.decision === "allow" && verdict.rule !== NOTHING_REFUSES);
-  const output = await call.tool.execute(call.input, { ...call.context, isApproved });
+  call.context.isApproved = isApproved;
+  const output = await call.tool.execute(call.input, call.context);
   return typeof output === "string" ? { text: output } : output;
 }
 

@@ -22,7 +22,7 @@ export interface McpOptions {
   /** One a process: a call may begin on one instance and go on, with its answer, on another. */
   asking: Asking;
   prefix: () => string | undefined;
-  /** Refreshes the config if its files changed; awaited before anything is listed or called. */
+  /** Refreshes the config if its files changed; awaited before anything is listed. The dispatcher does it for calls. */
   ready: () => Promise<void>;
   onClose: () => void;
   /** Adds to a server what the product itself doesn't offer; the conformance fixtures come in here. */
@@ -55,12 +55,15 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
       instructions: INSTRUCTIONS,
     },
   );
-  const callerOf = (context: ServerContext): Caller => ({
-    ...peer,
-    client: peer.client ?? clientName(server, context),
-    depth: peer.depth ?? 0,
-    sessionId: context.sessionId ?? peer.sessionId,
-  });
+  // Kept: making it anew takes longer than most of what a call does with it.
+  let last: Caller | undefined;
+  const callerOf = (context: ServerContext): Caller => {
+    const client = peer.client ?? clientName(server, context);
+    const sessionId = context.sessionId ?? peer.sessionId;
+    if (last?.client !== client || last.sessionId !== sessionId)
+      last = { ...peer, client, depth: peer.depth ?? 0, sessionId };
+    return last;
+  };
 
   let askedRoots: Promise<readonly string[]> | undefined;
   const roots = (): Promise<readonly string[]> => (askedRoots ??= listRoots(server));
@@ -73,7 +76,6 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   });
 
   server.setRequestHandler("tools/call", async (request, context) => {
-    await options.ready();
     const { name, arguments: args } = request.params;
     const caller = callerOf(context);
     // In order and before the result: clients forget the token as soon as the result is there.

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -32,6 +32,8 @@ export function createSupervisors(options: SupervisorOptions): Supervisors {
   let ready: { child: ChildProcess; leave: { cancel(): void } } | undefined;
 
   const launch = (words: readonly string[], stdin: "pipe" | "ignore"): ChildProcess => {
+    // Loaded here: most servers start no run, and every start would pay for the module.
+    const { spawn } = process.getBuiltinModule("node:child_process");
     const child = spawn(
       process.execPath,
       [

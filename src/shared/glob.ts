@@ -16,6 +16,11 @@ export function matchesName(pattern: string, name: string): boolean {
   return compiled.test(name);
 }
 
+/** A path as a pattern that matches only itself: a folder may be called `a[b]`. */
+export function literalPath(path: string): string {
+  return path.replaceAll("\\", "/").replace(/[*?[\]{}()!+@]/g, "\\$&");
+}
+
 /** The candidate nearest to `word` by edit distance, if it is near enough to be a slip of the finger. */
 export function closest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;

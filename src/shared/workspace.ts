@@ -23,13 +23,12 @@ export async function resolveWorkspace(
 ): Promise<string> {
   const said = hints.explicit ?? hints.host;
   const path = said ?? (await firstRoot(roots)) ?? hints.cwd;
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() !== true) {
+  const [found, real] = await Promise.all([stat(path), realpath(path)]).catch(() => []);
+  if (found?.isDirectory() !== true || real === undefined) {
     throw new CamelError("workspace_unsafe", `The workspace "${path}" is not a folder.`, {
       next: "Start the server with --workspace pointing to an existing folder.",
     });
   }
-  const real = await realpath(path);
   if (
     access === "write" &&
     hints.explicit === undefined &&

@@ -1,13 +1,4 @@
-import {
-  appendFileSync,
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { mkdir, open, rename, rm, stat, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Logger } from "../shared/log.ts";
 
@@ -19,9 +10,12 @@ export interface AuditEntry {
   [key: string]: unknown;
 }
 
-/** Append-only. `append` never waits for the disk and never throws; `flush` waits until all is written. */
+/**
+ * Append-only. `append` never waits for the disk and never throws; `flush` waits until all is written. The entry is
+ * made when it is written, which is when the answer has gone out already.
+ */
 export interface AuditStore {
-  append(entry: AuditEntry): void;
+  append(entry: () => AuditEntry): void;
   flush(): Promise<void>;
 }
 
@@ -30,9 +24,8 @@ const CHECK_MS = 250;
 
 /**
  * JSON lines in one file that is opened to append, so that processes on the same home can share it. All lines of
- * one turn of the event loop are one write. It is a synchronous one, into the system's cache: that takes a tenth
- * of what a trip through the thread pool costs every call, and a killed process loses nothing it has answered.
- * Past `maxBytes` the file is renamed to `.1`, the older ones move up, and the oldest goes.
+ * one turn of the event loop are one write, after the answers have gone out. Past `maxBytes` the file is renamed to
+ * `.1`, the older ones move up, and the oldest goes.
  */
 export function createFileAudit(options: {
   path: string;
@@ -41,76 +34,78 @@ export function createFileAudit(options: {
   log: Logger;
 }): AuditStore {
   const { path, log } = options;
-  let pending: string[] = [];
-  let scheduled: NodeJS.Immediate | undefined;
-  let opened: { fd: number; ino: number; checkedAt: number } | undefined;
+  let pending: (() => AuditEntry)[] = [];
+  let writing: Promise<void> | undefined;
+  let opened: { file: FileHandle; ino: number; checkedAt: number } | undefined;
   let complained = false;
 
-  const close = (): void => {
-    if (opened !== undefined) closeSync(opened.fd);
+  const close = async (): Promise<void> => {
+    const { file } = opened ?? {};
     opened = undefined;
+    await file?.close();
   };
 
-  const rotate = (): void => {
-    close();
+  const rotate = async (): Promise<void> => {
     const keep = options.keep();
-    rmSync(`${path}.${keep}`, { force: true });
-    for (let index = keep - 1; index >= 1; index--) moveIfThere(`${path}.${index}`, `${path}.${index + 1}`);
-    if (keep > 0) moveIfThere(path, `${path}.1`);
-    else rmSync(path, { force: true });
+    await rm(`${path}.${keep}`, { force: true });
+    for (let index = keep - 1; index >= 1; index--)
+      await moveIfThere(`${path}.${index}`, `${path}.${index + 1}`);
+    if (keep > 0) await moveIfThere(path, `${path}.1`);
+    else await rm(path, { force: true });
   };
 
   /** The file under the name, which another process may have rotated away or somebody removed. */
-  const open = (): number => {
+  const current = async (): Promise<FileHandle> => {
     const now = performance.now();
-    if (opened !== undefined && now - opened.checkedAt < CHECK_MS) return opened.fd;
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found !== undefined && found.size >= options.maxBytes()) rotate();
-    else if (opened !== undefined && found?.ino === opened.ino) {
+    if (opened !== undefined && now - opened.checkedAt < CHECK_MS) return opened.file;
+    const found = await stat(path).catch(() => undefined);
+    const isFull = found !== undefined && found.size >= options.maxBytes();
+    if (opened !== undefined && found?.ino === opened.ino && !isFull) {
       opened.checkedAt = now;
-      return opened.fd;
+      return opened.file;
     }
-    close();
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const fd = openSync(path, "a", 0o600);
-    opened = { fd, ino: fstatSync(fd).ino, checkedAt: now };
-    return fd;
+    await close();
+    if (isFull) await rotate();
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const file = await open(path, "a", 0o600);
+    opened = { file, ino: (await file.stat()).ino, checkedAt: now };
+    return file;
   };
 
-  const drain = (): void => {
-    if (scheduled !== undefined) clearImmediate(scheduled);
-    scheduled = undefined;
-    if (pending.length === 0) return;
-    const batch = pending.join("");
-    pending = [];
-    try {
-      appendFileSync(open(), batch);
-    } catch (error) {
-      // A full disk must not stop the tools, but it must be said, once.
-      if (!complained)
-        log.error(`audit log can't be written: ${error instanceof Error ? error.message : String(error)}`);
-      complained = true;
+  const drain = async (): Promise<void> => {
+    while (pending.length > 0) {
+      const entries = pending;
+      pending = [];
+      try {
+        const batch = entries.map((entry) => `${JSON.stringify(entry())}\n`).join("");
+        await (await current()).appendFile(batch);
+      } catch (error) {
+        // A full disk must not stop the tools, but it must be said, once.
+        if (!complained)
+          log.error(`audit log can't be written: ${error instanceof Error ? error.message : String(error)}`);
+        complained = true;
+      }
     }
   };
 
   return {
     append(entry) {
-      pending.push(`${JSON.stringify(entry)}\n`);
-      scheduled ??= setImmediate(drain);
+      pending.push(entry);
+      writing ??= new Promise<void>((resolve) => setImmediate(resolve)).then(drain).finally(() => {
+        writing = undefined;
+      });
     },
-    flush() {
-      drain();
-      close();
-      return Promise.resolve();
+    async flush() {
+      while (writing !== undefined) await writing;
+      await drain();
+      await close().catch(() => {});
     },
   };
 }
 
 /** Another process may have rotated a moment ago: then there is nothing to move, and that is fine. */
-function moveIfThere(from: string, to: string): void {
-  try {
-    renameSync(from, to);
-  } catch (error) {
+async function moveIfThere(from: string, to: string): Promise<void> {
+  await rename(from, to).catch((error: unknown) => {
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
-  }
+  });
 }

@@ -117,6 +117,8 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
   };
 
   const namesIn = (folder: string): string[] => {
+    // Most jobs have not run yet, and throwing a hundred thousand errors takes seconds.
+    if (!existsSync(folder)) return [];
     try {
       return readdirSync(folder);
     } catch {

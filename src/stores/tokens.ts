@@ -1,6 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
@@ -36,8 +35,7 @@ export function createFileTokens(options: { path: string; clock: Clock }): Token
   const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
 
   const load = async (): Promise<TokenRecord[]> => {
-    // Asked at every request: a trip through the thread pool would cost ten times the look itself.
-    const found = statSync(options.path, { throwIfNoEntry: false });
+    const found = await stat(options.path).catch(() => undefined);
     if (found === undefined) return [];
     const mark = `${found.ino}:${found.size}:${found.mtimeMs}`;
     if (cached?.mark === mark) return cached.tokens;

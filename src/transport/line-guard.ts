@@ -3,56 +3,75 @@ import { Transform, type TransformCallback } from "node:stream";
 /** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
-/**
- * Stands before the SDK's stdio reader, which closes the connection on a line over its buffer. Here such a line
- * is dropped and answered, and the connection lives on. So is a line that isn't JSON.
- */
-export function createLineGuard(options: {
+export interface LineGuardOptions {
   maxBytes: number;
   refuse(code: number, message: string): void;
-}): Transform {
-  const NEWLINE = 0x0a;
+}
+
+const NEWLINE = 0x0a;
+
+/**
+ * Cuts what a host sends into lines and hands on those that may be messages. A line over the limit is dropped and
+ * answered, and the connection lives on. So is a line that isn't JSON.
+ */
+export function createLineReader(
+  options: LineGuardOptions,
+  take: (line: Buffer) => void,
+): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let size = 0;
   let skipping = false;
 
-  const endLine = (guard: Transform): void => {
+  const endLine = (): void => {
     if (skipping) {
       options.refuse(
         -32_600,
         `The message is longer than ${options.maxBytes} bytes and was dropped. Send less in one message.`,
       );
-    } else if (size > 0) {
-      const line = Buffer.concat(parts);
+    } else {
+      const [only] = parts;
+      const line = only !== undefined && parts.length === 1 ? only : Buffer.concat(parts);
       const first = line.find((byte) => byte > 0x20);
-      if (first === 0x7b || first === 0x5b) guard.push(line);
-      else if (first !== undefined)
-        options.refuse(-32_700, "A line on stdin is not JSON. Send one JSON-RPC message a line.");
+      if (first === 0x7b || first === 0x5b) take(line);
+      else if (first !== undefined) refuseNotJson(options);
     }
     parts = [];
     size = 0;
     skipping = false;
   };
 
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done: TransformCallback) {
-      let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); start < chunk.length; end = chunk.indexOf(NEWLINE, start)) {
-        const piece = end < 0 ? chunk.subarray(start) : chunk.subarray(start, end + 1);
-        size += piece.length;
-        if (size > options.maxBytes) {
-          skipping = true;
-          parts = [];
-        }
-        if (!skipping) parts.push(piece);
-        if (end < 0) break;
-        endLine(this);
-        start = end + 1;
+  return (chunk) => {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); start < chunk.length; end = chunk.indexOf(NEWLINE, start)) {
+      const piece = end < 0 ? chunk.subarray(start) : chunk.subarray(start, end + 1);
+      size += piece.length;
+      if (size > options.maxBytes) {
+        skipping = true;
+        parts = [];
       }
+      if (!skipping) parts.push(piece);
+      if (end < 0) break;
+      endLine();
+      start = end + 1;
+    }
+  };
+}
+
+export function refuseNotJson(options: LineGuardOptions): void {
+  options.refuse(-32_700, "A line on stdin is not JSON. Send one JSON-RPC message a line.");
+}
+
+/** The same before a reader that isn't ours, which would close the connection on a line over its buffer. */
+export function createLineGuard(options: LineGuardOptions): Transform {
+  const guard = new Transform({
+    transform(chunk: Buffer, _encoding, done: TransformCallback) {
+      read(chunk);
       done();
     },
     flush(done) {
       done();
     },
   });
+  const read = createLineReader(options, (line) => guard.push(line));
+  return guard;
 }

@@ -84,9 +84,11 @@ export function withResourceUpdates(
   const transport: Transport = {
     start: () => wire.start(),
     close: () => wire.close(),
-    send: async (message, options) => {
+    send: (message, options) => {
       const isAck = "method" in message && message.method === ACKNOWLEDGED;
-      return wire.send(isAck ? await acknowledge(message) : message, options);
+      return isAck
+        ? acknowledge(message).then((ack) => wire.send(ack, options))
+        : wire.send(message, options);
     },
   };
   wire.onmessage = (message, extra) => {

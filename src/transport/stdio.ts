@@ -1,4 +1,4 @@
-import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
 import { createAsking } from "../server/ask.ts";
@@ -6,8 +6,9 @@ import { createMcpServer } from "../server/mcp.ts";
 import { systemClock } from "../shared/clock.ts";
 import { watchAll } from "../server/watches.ts";
 import type { Logger } from "../shared/log.ts";
-import { MAX_MESSAGE_BYTES, createLineGuard } from "./line-guard.ts";
+import { MAX_MESSAGE_BYTES } from "./line-guard.ts";
 import { withResourceUpdates } from "./listen.ts";
+import { createStdioWire } from "./stdio-wire.ts";
 
 export interface StdioOptions {
   camel: Camel;
@@ -30,7 +31,9 @@ export function serveOnStdio(options: StdioOptions): {
   const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
   const asking = createAsking({ clock: systemClock });
   const servers = new Set<ReturnType<typeof createMcpServer>>();
-  const guard = createLineGuard({
+  const wire = createStdioWire({
+    stdin,
+    stdout,
     maxBytes: MAX_MESSAGE_BYTES,
     refuse(code, message) {
       log.warn(message);
@@ -43,9 +46,8 @@ export function serveOnStdio(options: StdioOptions): {
     sessionId,
     depth: options.depth ?? 0,
   } as const;
-  const { transport, stop: stopWatching } = withResourceUpdates(
-    new StdioServerTransport(guard, stdout),
-    (uris, client, changed) => watchAll(camel.resources, uris, { ...peer, client }, changed),
+  const { transport, stop: stopWatching } = withResourceUpdates(wire, (uris, client, changed) =>
+    watchAll(camel.resources, uris, { ...peer, client }, changed),
   );
   const handle = serveStdio(
     () => {
@@ -80,13 +82,11 @@ export function serveOnStdio(options: StdioOptions): {
   stdin.once("close", finish);
   stdin.once("error", finish);
   stdout.once("error", finish);
-  stdin.pipe(guard);
 
   const stop = async (): Promise<void> => {
     finish();
     stopListening();
     stopWatching();
-    stdin.unpipe(guard);
     asking.close();
     await handle.close();
     await camel.close();

@@ -1,10 +1,13 @@
 /**
  * `npm run bench pipeline`: what the whole pipeline adds to a call, against the bare tool, both in this run and
- * interleaved. Everything is on: rules, scopes, approvals with an allowlist, limits of every kind, audit and events.
+ * interleaved. Everything is on: rules, scopes, approvals with an allowlist, hooks (without a script: those take their own
+ * time), limits of every kind, audit and events. Each call ends with a turn of the event loop, as a host's calls do, so
+ * that the audit line is written within the time that is measured.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { createCamel } from "../../src/camel.ts";
 import type { Call } from "../../src/pipeline/call.ts";
@@ -15,15 +18,16 @@ autonomy: { level: supervised, forbiddenPaths: ["/private"], sensitiveFiles: ["*
 tools: { deny: ["nothing_*"] }
 rules:
   - { tool: "other_*", decision: deny }
-  - { tool: echo, path: "secret/**", decision: deny }
-  - { tool: echo, path: "src/**", decision: allow }
+  - { tool: "echo*", path: "secret/**", decision: deny }
+  - { tool: "echo*", path: "src/**", decision: allow }
 scopes:
   - { match: { agent: "review-*" }, autonomy: { level: readonly } }
   - { match: { client: "bench" }, tools: { deny: ["never"] } }
-approvals: { mode: smart, allowlist: ["echo:src/**"] }
+approvals: { mode: smart, allowlist: ["echo*:src/**"] }
+hooks: { enabled: true }
 limits:
   tools:
-    - tool: echo
+    - tool: "echo*"
       rateLimit: { calls: 10000000, perSeconds: 1 }
       maxExecutionsPerRun: 10000000
       cache: false
@@ -36,18 +40,23 @@ const TARGET_MICROSECONDS = 60;
 
 const folder = await mkdtemp(join(tmpdir(), "camel-bench-"));
 await writeFile(join(folder, "config.yaml"), CONFIG);
-const echo = defineTool({
-  name: "echo",
+await mkdir(join(folder, "hooks"));
+await mkdir(join(folder, "src"));
+await writeFile(join(folder, "src", "a.ts"), "export {};\n");
+const tool = {
   title: "Echo",
   description: "Says it again.",
   tier: "core",
   effect: "write",
   idempotent: true,
   schema: z.object({ text: z.string() }),
-  touches: () => ({ paths: [{ path: join(folder, "src", "a.ts"), access: "write" }] }),
-  execute: ({ text }) => Promise.resolve(text),
-});
-const camel = await createCamel({ home: folder, workspace: folder, env: {}, tools: [echo] });
+  touches: () => ({ paths: [{ path: join(folder, "src", "a.ts"), access: "write" as const }] }),
+  execute: ({ text }: { text: string }) => Promise.resolve(text),
+} as const;
+// Built-in tools keep their own checkpoints as part of writing; for others the pipeline does, with its fsyncs.
+const echo = defineTool({ ...tool, name: "echo", keepsCheckpoints: true });
+const kept = defineTool({ ...tool, name: "echo_kept" });
+const camel = await createCamel({ home: folder, workspace: folder, env: {}, tools: [echo, kept] });
 camel.on("tool_result", () => {});
 const call: Call = {
   id: "call_bench",
@@ -58,27 +67,40 @@ const call: Call = {
 };
 const context = (await camel.dispatcher.resolve(call)).context;
 
-const piped: number[] = [];
+async function timed(calls: number, run: () => Promise<unknown>, into: number[]): Promise<void> {
+  for (let index = 0; index < calls; index++) {
+    const start = performance.now();
+    const result = await run();
+    await setImmediate();
+    into.push(performance.now() - start);
+    if (result !== "hello") throw new Error(String(result));
+  }
+}
+const through = async (name: string): Promise<string> =>
+  (await camel.dispatcher.call({ ...call, name })).text;
+
 const bare: number[] = [];
+const piped: number[] = [];
+const checkpointed: number[] = [];
 for (let round = 0; round < ROUNDS; round++) {
-  for (let index = 0; index < CALLS; index++) {
-    const start = performance.now();
-    const result = await camel.dispatcher.call(call);
-    piped.push(performance.now() - start);
-    if (result.text !== "hello") throw new Error(result.text);
-  }
-  for (let index = 0; index < CALLS; index++) {
-    const start = performance.now();
-    await echo.execute(echo.schema.parse(call.args), context);
-    bare.push(performance.now() - start);
-  }
+  await timed(CALLS, () => through("echo"), piped);
+  await timed(CALLS, async () => echo.execute(echo.schema.parse(call.args), context), bare);
+  await timed(CALLS / 100, () => through("echo_kept"), checkpointed);
 }
 await camel.close();
 await rm(folder, { recursive: true, force: true });
 
 const median = (times: number[]): number => (times.sort((a, b) => a - b)[times.length >> 1] ?? 0) * 1000;
-const added = median(piped) - median(bare);
-process.stdout.write(
-  `bare tool        p50 ${median(bare).toFixed(1)} µs\nwhole pipeline   p50 ${median(piped).toFixed(1)} µs\nadded            p50 ${added.toFixed(1)} µs (target ${TARGET_MICROSECONDS}: ${added <= TARGET_MICROSECONDS ? "met" : "missed"})\n`,
-);
-process.exitCode = added <= TARGET_MICROSECONDS ? 0 : 1;
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+const report = (what: string, times: number[]): boolean => {
+  const added = median(times) - median(bare);
+  const isMet = added <= TARGET_MICROSECONDS;
+  print(
+    `${what.padEnd(42)} adds p50 ${added.toFixed(1)} µs (target ${TARGET_MICROSECONDS}: ${isMet ? "met" : "missed"})`,
+  );
+  return isMet;
+};
+print(`bare tool p50 ${median(bare).toFixed(1)} µs`);
+const isMet = report("pipeline, the tool keeps its checkpoints", piped);
+const isMetWithCheckpoint = report("pipeline, with a checkpoint of its own", checkpointed);
+process.exitCode = isMet && isMetWithCheckpoint ? 0 : 1;

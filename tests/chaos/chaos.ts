@@ -218,7 +218,9 @@ function tally(run: RunRecord, report: ChaosReport, late: number[]): void {
   }
   report.finished++;
   report.statuses[result.status] = (report.statuses[result.status] ?? 0) + 1;
-  if (result.status === "error" || result.status === "timeout")
+  // Between fork and exec the program looks like its supervisor, and so may be what was killed.
+  const wasKilled = result.text.includes("ended by SIGKILL");
+  if ((result.status === "error" && !wasKilled) || result.status === "timeout")
     report.errors.push(`${run.job.id} run ${claim.seq}: ${result.text}`);
   const begun = isHost ? result.finishedAt : started?.at;
   if (begun !== undefined) late.push(begun - claim.slot);

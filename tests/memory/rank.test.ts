@@ -20,6 +20,8 @@ const WORDS = [
   "the",
   "happy",
   "glad",
+  "gladdog",
+  "get",
 ];
 const line = fc
   .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 9 })
@@ -28,7 +30,10 @@ const texts = fc.array(
   fc.array(line, { maxLength: 12 }).map((lines) => lines.join("\n")),
   { minLength: 1, maxLength: 4 },
 );
-const query = fc.array(fc.constantFrom(...WORDS, "Anna", "runs"), { minLength: 1, maxLength: 4 });
+const query = fc.array(
+  fc.constantFrom(...WORDS, "Anna", "runs", "hapyp", "gladdog", "runing", "glad", "dog"),
+  { minLength: 1, maxLength: 4 },
+);
 
 interface OracleUnit {
   file: number;
@@ -67,7 +72,19 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
   for (const asked of parseQuery(text).terms) {
     const hashes = (list: readonly { low: number; high: number }[]): Set<string> =>
       new Set(list.map(({ low, high }) => `${low}:${high}`));
-    const [synonyms, things] = [hashes(asked.synonyms), hashes(asked.things)];
+    const holding = (term: string): number => units.filter(({ counts }) => counts.has(term)).length;
+    const rarity = (term: string): number =>
+      Math.log(1 + (units.length - holding(term) + 0.5) / (holding(term) + 0.5));
+    const idf = rarity(asked.term);
+    const meant = vocabulary.has(asked.term)
+      ? []
+      : [...vocabulary].filter((term) => isMeant(asked.term, term, vocabulary)).map(hashTerm);
+    const relatives: [Set<string>, number][] = [
+      [hashes(asked.synonyms), T.synonym],
+      [hashes(asked.things), T.thing],
+      [hashes(asked.joined), T.family],
+      [hashes(meant), T.family],
+    ];
     const scales = [...vocabulary].flatMap((term) => {
       const { low, high } = hashTerm(term);
       const isFamily =
@@ -79,12 +96,11 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
       return [
         ...(term === asked.term ? [{ term, scale: 1 }] : []),
         ...(isFamily ? [{ term, scale: T.family }] : []),
-        ...(synonyms.has(`${low}:${high}`) ? [{ term, scale: T.synonym }] : []),
-        ...(things.has(`${low}:${high}`) ? [{ term, scale: T.thing }] : []),
+        ...relatives
+          .filter(([names]) => names.has(`${low}:${high}`))
+          .map(([, scale]) => ({ term, scale: scale * Math.min(1, rarity(term) / idf) })),
       ];
     });
-    const holding = units.filter(({ counts }) => counts.has(asked.term)).length;
-    const idf = asked.weight * Math.log(1 + (units.length - holding + 0.5) / (holding + 0.5));
     let occurrences = 0;
     for (const { term } of scales) occurrences += units.filter(({ counts }) => counts.has(term)).length;
     const reach = occurrences > 50 && occurrences > units.length * T.spreadLimit ? 0 : T.spread.length;
@@ -102,7 +118,7 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
           if (times === 0) continue;
           const long = 1 - T.b + (T.b * from.length) / average;
           const saturated = (times * (T.k1 + 1)) / (times + T.k1 * long);
-          const plain = idf * saturated * scale * (from.isName ? T.heading : 1);
+          const plain = asked.weight * idf * saturated * scale * (from.isName ? T.heading : 1);
           const near = (T.spread[distance - 1] ?? 0) * (at < other ? T.back : 1);
           const given = distance > 0 ? plain * near : from.labels.has(term) ? plain * T.label : plain;
           most = Math.max(most, given);
@@ -112,6 +128,25 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
     });
   }
   return total;
+}
+
+/** One letter more, less or other, two swapped, or one of two known words that make up the asked one. */
+function isMeant(asked: string, term: string, vocabulary: ReadonlySet<string>): boolean {
+  if (asked.length < 5 || !/^[a-z]+$/.test(asked)) return false;
+  for (let at = 3; at <= asked.length - 3; at += 1) {
+    const parts = [asked.slice(0, at), asked.slice(at)].map((part) => termsOf(part)[0]?.term ?? "");
+    if (parts.includes(term) && parts.every((part) => vocabulary.has(part))) return true;
+  }
+  if (!/^[a-z]+$/.test(term) || Math.abs(asked.length - term.length) > 1) return false;
+  let same = 0;
+  while (same < asked.length && asked[same] === term[same]) same += 1;
+  const [one, other] = [asked.slice(same), term.slice(same)];
+  return (
+    one.slice(1) === other ||
+    other.slice(1) === one ||
+    one.slice(1) === other.slice(1) ||
+    (one[0] === other[1] && one[1] === other[0] && one.slice(2) === other.slice(2))
+  );
 }
 
 /** Pairs and single characters of a dense run alike, as the index holds them. */
@@ -140,7 +175,7 @@ test("the typed arrays score every unit as a slow reading of the rules does", ()
         text,
       }));
       const segment = buildSegment(files);
-      const ranking = rank({ segments: [segment], isLive: () => true }, parseQuery(words.join(" ")));
+      const ranking = rank({ segments: [segment], isLive: () => true }, parseQuery(words.join(" ")), 200);
       oracle(files, words.join(" ")).forEach((expected, unit) => {
         expect(ranking.scoreOf(0, unit), `unit ${unit}`).toBeCloseTo(expected, 3);
       });
@@ -162,7 +197,7 @@ test("cut into several segments, the same files get the same order", () => {
       }));
       const asked = parseQuery(words.join(" "));
       const scores = (segments: SourceFile[][]): number[] =>
-        rank({ segments: segments.map(buildSegment), isLive: () => true }, asked).best.map(
+        rank({ segments: segments.map(buildSegment), isLive: () => true }, asked, 200).best.map(
           ({ score }) => score,
         );
       const whole = scores([files]);
@@ -171,5 +206,36 @@ test("cut into several segments, the same files get the same order", () => {
       for (const [at, score] of whole.entries()) expect(parts[at]).toBeCloseTo(score, 3);
     }),
     { numRuns: 100 },
+  );
+});
+
+test("files that can't hold one of the best units are left out, and only those", () => {
+  const many = fc.array(
+    fc.array(line, { maxLength: 5 }).map((lines) => lines.join("\n")),
+    { minLength: 70, maxLength: 120 },
+  );
+  fc.assert(
+    fc.property(many, query, fc.integer({ min: 1, max: 40 }), (contents, words, limit) => {
+      const segment = buildSegment(
+        contents.map((text, at) => ({
+          path: `memory/n${at}.md`,
+          size: 0,
+          mtimeMs: 0,
+          ctimeMs: 0,
+          checksum: 0,
+          text,
+        })),
+      );
+      const ranking = rank(
+        { segments: [segment], isLive: (_segment, file) => file % 7 !== 3 },
+        parseQuery(words.join(" ")),
+        limit,
+      );
+      const all = [...segment.unitStart.keys()]
+        .map((unit) => ranking.scoreOf(0, unit))
+        .filter((score) => score > 0);
+      expect(ranking.best.map(({ score }) => score)).toEqual(all.sort((a, b) => b - a).slice(0, limit));
+    }),
+    { numRuns: 50 },
   );
 });

@@ -10,7 +10,7 @@ import {
   type PolicyLayer,
   type Verdict,
 } from "../../src/pipeline/policy.ts";
-import { matchesPath, ruleMatches } from "../../src/pipeline/rules.ts";
+import { firstMatch, matchesPath, ruleMatches } from "../../src/pipeline/rules.ts";
 
 const STRICTNESS: Record<Decision, number> = { allow: 0, ask: 1, deny: 2 };
 const EFFECTS = ["read", "write", "exec", "network", "schedule", "extend"] as const;
@@ -21,7 +21,7 @@ function verdict(layers: readonly PolicyLayer[], facts: Facts): Verdict {
     facts,
     { forbidden: ["/etc"] },
     (rule, about) => ruleMatches(rule, { ...about, paths: about.paths.map((one) => one.spellings) }),
-    matchesPath,
+    firstMatch,
   );
 }
 
@@ -194,5 +194,49 @@ describe("policy", () => {
       "f",
       "f (scopes[2])",
     ]);
+  });
+});
+
+describe("patterns tried together", () => {
+  const piece = fc.constantFrom(
+    "a",
+    "B",
+    ".env",
+    "src",
+    "x(1)",
+    "[ab]",
+    "*",
+    "**",
+    "?",
+    "{a,b}",
+    "!a",
+    "@(a|b)",
+  );
+  const pattern = fc
+    .tuple(fc.constantFrom("", "/", "**/", "~/"), fc.array(piece, { minLength: 1, maxLength: 3 }))
+    .map(([start, pieces]) => start + pieces.join("/"));
+  const file = fc
+    .tuple(fc.constantFrom("", "/"), fc.array(piece, { minLength: 1, maxLength: 4 }))
+    .map(([start, pieces]) => start + pieces.join("/"));
+
+  test("find what each alone would find, first pattern first", () => {
+    fc.assert(
+      fc.property(
+        fc.array(pattern, { maxLength: 6 }),
+        fc.array(file, { minLength: 1, maxLength: 3 }),
+        (patterns, files) => {
+          const alone = patterns.find((one) => files.some((path) => matchesPath(one, path)));
+          expect(firstMatch(patterns, files)).toBe(alone);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test("so do patterns that can't be one expression", () => {
+    const patterns = ["(a|b)/\\\\1", "c"];
+    for (const path of ["c", "c/d", "a/1", "b/a", "x"]) {
+      expect(firstMatch(patterns, [path])).toBe(patterns.find((one) => matchesPath(one, path)));
+    }
   });
 });

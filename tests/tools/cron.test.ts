@@ -265,11 +265,30 @@ describe("the inbox", () => {
     );
   });
 
-  it("is a resource that says when it changes", async () => {
+  it.each(CLIENTS)("is a resource that %s reads, and hears of when it changes", async (kind) => {
     const { box } = await due();
-    const client = await connect("2.x legacy stdio", box);
+    const client = await connect(kind, box);
     expect((await client.listResources()).resources.map((one) => one.uri)).toContain("cron:///inbox");
+    const heard = new Promise<void>((resolve) => {
+      void client
+        .follow("cron:///inbox", resolve)
+        .then(() => client.callTool({ name: "cron", arguments: { action: "ack" } }));
+    });
     expect((await client.readResource("cron:///inbox")).contents[0]?.text).toContain("water");
+    await heard;
+    expect((await client.readResource("cron:///inbox")).contents[0]?.text).not.toContain("waiting for you");
+  });
+
+  it("fills up by itself while a host is open", async () => {
+    const box = await sandbox();
+    const client = await connect("1.x stdio", box);
+    const heard = new Promise<void>((resolve) => void client.follow("cron:///inbox", resolve));
+    await client.callTool({
+      name: "cron",
+      arguments: { action: "add", id: "beat", schedule: "1s", prompt: "Say something." },
+    });
+    await heard;
+    expect((await client.readResource("cron:///inbox")).contents[0]?.text).toMatch(/1 waiting for you: beat/);
   });
 });
 
@@ -291,6 +310,18 @@ describe("the command line", () => {
     expect((await camelMcp(box, "cron", "list")).stdout).toMatch(/hello: every hour; runtime, enabled/);
     await camelMcp(box, "cron", "remove", "hello");
     expect((await camelMcp(box, "cron", "list", "--json")).stdout).toContain('"jobs":[]');
+  });
+
+  it("inside a run is part of that run, and adds no jobs", async () => {
+    const box = await sandbox();
+    const args = [CLI, "cron", "add", "1h", "again", "--home", box.home, "--workspace", box.workspace];
+    const env = { ...process.env, CAMEL_DEPTH: "1" };
+    await expect(run(process.execPath, args, { env })).rejects.toThrow(/may not change jobs/);
+    const json = JSON.stringify({ action: "add", schedule: "1h", prompt: "again" });
+    await expect(
+      run(process.execPath, [CLI, "call", "cron", json, "--home", box.home], { env }),
+    ).rejects.toThrow();
+    expect(await createCronStore({ home: box.home, clock: systemClock }).jobs.list()).toEqual([]);
   });
 
   it("says what it would tell the operating system", async () => {

@@ -115,6 +115,31 @@ describe("firing", () => {
     expect(await runs()).toEqual([]);
   });
 
+  it("nothing while the config is broken, without spinning", async () => {
+    const { camel, clock, add, runs, store } = await world();
+    await add();
+    clock.set(clock.now() + MINUTE);
+    let looks = 0;
+    const one = createScheduler({
+      home: join(store.directory, ".."),
+      clock,
+      log: silentLogger,
+      settings: () => camel.config().settings,
+      ready: () => Promise.resolve(++looks > 2),
+      dispatch: (call) => camel.dispatcher.call(call),
+      supervisors: { start: () => {}, expect: () => {} },
+    });
+    onTestFinished(() => one.stop());
+    await one.wake();
+    clock.advance(4_999);
+    expect(looks).toBe(1);
+    clock.advance(1);
+    await expect.poll(() => looks).toBe(2);
+    expect(await runs()).toEqual([]);
+    await one.wake();
+    expect(await runs()).toHaveLength(1);
+  });
+
   it("by its own timer, and not before its time", async () => {
     const { clock, scheduler, add, runs } = await world();
     const one = scheduler();

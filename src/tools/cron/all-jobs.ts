@@ -36,7 +36,7 @@ export async function findJob(book: JobBook, id: string): Promise<Job | undefine
   return inConfig === undefined ? book.store.jobs.get(id) : fromConfig(book, inConfig);
 }
 
-export async function configJobs(book: JobBook): Promise<Job[]> {
+async function configJobs(book: JobBook): Promise<Job[]> {
   const jobs = await Promise.all(book.settings().cron.jobs.map((job) => fromConfig(book, job)));
   return jobs.filter((job) => job !== undefined);
 }

@@ -96,12 +96,36 @@ export async function jobFacts(job: Job, book: JobBook): Promise<JobFacts> {
   };
 }
 
+function brokenFacts(job: Job, error: unknown): JobFacts {
+  return {
+    id: job.id,
+    name: job.name,
+    schedule: job.schedule,
+    words: `broken: ${error instanceof Error ? error.message : String(error)}`,
+    kind: "repeating",
+    tz: job.tz,
+    source: job.source,
+    enabled: false,
+    running: false,
+    runner: job.runner ?? "host",
+    next: null,
+    nextLocal: null,
+    lastRun: null,
+    lastStatus: null,
+    agent: job.creator.agentId,
+    prompt: preview(job.prompt),
+  };
+}
+
 export async function listAnswer(
   jobs: readonly Job[],
   inbox: readonly InboxEntry[],
   book: JobBook,
 ): Promise<ToolOutput> {
-  const all = await Promise.all(jobs.map((job) => jobFacts(job, book)));
+  // A file that somebody edited by hand must not hide the other jobs.
+  const all = await Promise.all(
+    jobs.map((job) => jobFacts(job, book).catch((error: unknown) => brokenFacts(job, error))),
+  );
   all.sort((a, b) => (a.next ?? "~").localeCompare(b.next ?? "~"));
   const facts = all.slice(0, MOST_LISTED);
   const lines = facts.map((job) => {

@@ -34,8 +34,8 @@ export async function fireDue(job: Job, context: FireContext): Promise<Fired> {
     const plan = planDue(job, schedule, newest, book.clock.now());
     const [slot] = plan.run;
     if (slot === undefined && plan.missed === undefined) {
-      if (schedule.kind === "at" && newest !== undefined && chain.unfinished.length === 0)
-        await retire(book, job);
+      const isOver = schedule.kind === "at" && (newest?.newestSlot ?? 0) >= schedule.at;
+      if (isOver && chain.unfinished.length === 0) await retire(book, job);
       return { newest, waiting: false };
     }
     const situation = slot === undefined ? "free" : await overlapOf(job, chain, context);

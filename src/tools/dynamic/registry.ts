@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../config.ts";
 import type { Clock } from "../../shared/clock.ts";
@@ -70,7 +70,7 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
   return {
     async refresh() {
       if (!options.settings().dynamicTools.enabled) return;
-      const mark = markOf(folder);
+      const mark = await markOf(folder);
       if (mark === seen) return;
       refreshing ??= reload(mark).finally(() => (refreshing = undefined));
       await refreshing;
@@ -93,11 +93,9 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
 
 const GRAIN_MS = 50;
 
-function markOf(folder: string): string {
-  try {
-    const found = statSync(folder);
-    return `${found.ino}:${found.mtimeMs}`;
-  } catch {
-    return "";
-  }
+function markOf(folder: string): Promise<string> {
+  return stat(folder).then(
+    (found) => `${found.ino}:${found.mtimeMs}`,
+    () => "",
+  );
 }

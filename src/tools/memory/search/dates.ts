@@ -86,7 +86,8 @@ export function dateFit(hint: DateHint, fileDay: number): number {
   if (hint.day === undefined) {
     const months = (file.getUTCFullYear() - year) * 12 + file.getUTCMonth() + 1 - hint.month;
     if (months === 0) return 0.6;
-    return months === 1 && file.getUTCDate() <= 14 ? 0.25 : 0;
+    // "Last month" is said all through the next one.
+    return months === 1 ? 0.25 : 0;
   }
   const after = fileDay - dayNumber(year, hint.month, hint.day);
   if (after === 0) return 1;

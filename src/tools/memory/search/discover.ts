@@ -57,11 +57,10 @@ export async function discover(root: string, enter: (folder: string) => void = (
       else if (entry.isFile() && isMarkdown(entry.name)) names.push(path);
     }
   }
-  names.sort();
   const files: FoundFile[] = [];
   for (const [at, path] of names.entries()) {
     if (at % BATCH === BATCH - 1) await nextTurn();
-    const found = lstatSync(join(root, path), { throwIfNoEntry: false });
+    const found = lstatSync(`${root}/${path}`, { throwIfNoEntry: false });
     if (found?.isFile() !== true) continue;
     if (found.size > LARGEST_FILE) skipped.too_large += 1;
     else files.push({ path, size: found.size, mtimeMs: found.mtimeMs, ctimeMs: found.ctimeMs });
@@ -88,10 +87,12 @@ export function isMarkdown(name: string): boolean {
   return name.toLowerCase().endsWith(".md");
 }
 
-/** A folder may be called notes.md too. */
-export async function isFolder(path: string): Promise<boolean> {
+export type EntryKind = "file" | "folder" | "none";
+
+/** A folder may be called notes.md too; a link or a device is none to us. */
+export async function kindOf(path: string): Promise<EntryKind> {
   return lstat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
+    (found) => (found.isDirectory() ? "folder" : found.isFile() ? "file" : "none"),
+    () => "none",
   );
 }

@@ -6,7 +6,7 @@ import { tokenize } from "./tokenize.ts";
 /** `text` with every word that the query's words stand for passed through `paint`; other forms of a word included. */
 export function highlight(text: string, query: string, paint: (word: string) => string): string {
   const asked = termsOf(query.replaceAll(/(^|\s)-\S+/g, " "));
-  const stop = stopWordsFor(asked.map(({ word }) => fold(word)));
+  const { stop } = stopWordsFor(asked.map(({ word }) => fold(word)));
   const wanted = new Set(asked.filter(({ word }) => !stop.has(fold(word))).map(({ term }) => term));
   let painted = "";
   let done = 0;

@@ -4,11 +4,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { buildInWorker } from "./build-in-worker.ts";
 import {
   discover,
-  isFolder,
   isMainFile,
   isMarkdown,
+  kindOf,
   noneSkipped,
   statFile,
+  type EntryKind,
   type FoundFile,
   type Skipped,
 } from "./discover.ts";
@@ -36,8 +37,10 @@ interface Block {
 /** More changed files, or more of their text, than this make a block of their own. */
 const LARGEST_DELTA = 64;
 const LARGEST_DELTA_CHARACTERS = 1_000_000;
-/** With more blocks than this, or more dead than living files, everything is built anew. */
-const MOST_BLOCKS = 16;
+/** With more small blocks than this, or more dead than living files, everything is built anew. */
+const MOST_SMALL_BLOCKS = 16;
+/** What a whole build makes of a huge memory is larger: it isn't worn from the start. */
+const SMALL_BLOCK_BYTES = 1_000_000;
 
 /**
  * The index of one memory root: blocks, saved to disk, and a small delta for what changed since. Before each search it
@@ -131,19 +134,21 @@ export class MemoryIndex {
       await nextTurn();
       await nextTurn();
     }
-    if (!this.#isLoaded) {
-      for (const { bytes, segment } of await loadSegments(this.savePath)) this.#addBlock(segment, bytes);
-      this.#isLoaded = true;
-    }
     if (!this.#watch.isComplete || this.#dirty.has("*")) {
       this.#dirty.clear();
-      await this.#compare(await this.#scan(), events);
+      // The saved index is read while the files are looked at.
+      const saved = this.#isLoaded ? [] : loadSegments(this.savePath);
+      const found = await this.#scan();
+      for (const { bytes, segment } of await saved) this.#addBlock(segment, bytes);
+      this.#isLoaded = true;
+      await this.#compare(found, events);
     } else if (this.#dirty.size > 0) {
       const paths = [...this.#dirty];
       this.#dirty.clear();
-      const folders = await Promise.all(paths.map((path) => isFolder(join(this.root, path))));
-      if (folders.includes(true)) await this.#compare(await this.#scan(), events);
-      else await this.#take(paths, events);
+      const kinds = await Promise.all(paths.map((path) => kindOf(join(this.root, path))));
+      const those = (kind: EntryKind): string[] => paths.filter((_path, at) => kinds[at] === kind);
+      if (kinds.includes("folder")) await this.#compare(await this.#scan(), events);
+      else await this.#take(those("file"), those("none"), events);
     }
     if (this.#isWorn()) await this.#buildAll(await this.#scan(), events);
   }
@@ -152,7 +157,8 @@ export class MemoryIndex {
     let files = 0;
     for (const { segment } of this.#blocks) files += segment.files.length;
     const dead = files - this.#places.size;
-    return this.#blocks.length > MOST_BLOCKS || dead > this.#places.size + LARGEST_DELTA;
+    const small = this.#blocks.filter(({ bytes }) => bytes.length < SMALL_BLOCK_BYTES).length;
+    return small > MOST_SMALL_BLOCKS || dead > this.#places.size + LARGEST_DELTA;
   }
 
   async #scan(): Promise<FoundFile[]> {
@@ -172,20 +178,17 @@ export class MemoryIndex {
         this.#deltaFiles.get(file.path) ?? this.#unusable.get(file.path) ?? this.#inBlock(file.path);
       if (known?.size !== file.size || known.ctimeMs !== file.ctimeMs) changed.push(file.path);
     }
-    for (const path of [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()]) {
-      if (!present.has(path)) changed.push(path);
-    }
-    if (changed.length > 0) await this.#take(changed, events);
+    const gone = [...this.#places.keys(), ...this.#deltaFiles.keys(), ...this.#unusable.keys()].filter(
+      (path) => !present.has(path),
+    );
+    await this.#take(changed, gone, events);
   }
 
   /** Brings paths up to date: few of them in the delta, many as a block of their own. */
-  async #take(paths: readonly string[], events: IndexEvents): Promise<void> {
-    const present: string[] = [];
-    const stats = await Promise.all(paths.map((path) => statFile(this.root, path)));
-    for (const [at, path] of paths.entries()) {
-      this.#forget(path);
-      if (stats[at] !== undefined) present.push(path);
-    }
+  async #take(present: readonly string[], gone: readonly string[], events: IndexEvents): Promise<void> {
+    const isInDelta = [...present, ...gone].some((path) => this.#deltaFiles.has(path));
+    for (const path of [...present, ...gone]) this.#forget(path);
+    if (present.length === 0 && !isInDelta) return;
     if (this.#deltaFiles.size + present.length <= LARGEST_DELTA) {
       for (const path of present) {
         const read = await readText(this.root, path);
@@ -198,12 +201,11 @@ export class MemoryIndex {
         this.#delta = buildSegment(this.#deltaFiles.values());
         return;
       }
-      present.length = 0;
     }
-    const all = [...this.#deltaFiles.keys(), ...present];
+    const all = new Set([...this.#deltaFiles.keys(), ...present]);
     this.#deltaFiles.clear();
     this.#delta = buildSegment([]);
-    await this.#build(all, events);
+    await this.#build([...all], events);
   }
 
   #forget(path: string): void {
@@ -231,7 +233,8 @@ export class MemoryIndex {
     );
   }
 
-  async #build(paths: readonly string[], events: IndexEvents): Promise<void> {
+  async #build(found: readonly string[], events: IndexEvents): Promise<void> {
+    const paths = found.toSorted();
     const unusable: [string, keyof Skipped][] = [];
     await buildInWorker({ root: this.root, paths }, (message) => {
       if (message.kind === "progress") events.progress?.(message.done, paths.length);

@@ -1,7 +1,7 @@
 import { dateHints, type DateHint } from "./dates.ts";
 import { thingsOf } from "./kinds.ts";
 import { fold, termOf } from "./normalise.ts";
-import { stopWordsFor } from "./stop-words.ts";
+import { LIGHT_WORDS, stopWordsFor } from "./stop-words.ts";
 import { synonymsOf } from "./synonyms.ts";
 import { GROUP_PREFIX, hashTerm, type TermHash } from "./term-hash.ts";
 import { tokenize } from "./tokenize.ts";
@@ -13,6 +13,8 @@ export interface QueryTerm extends TermHash {
   synonyms: readonly TermHash[];
   /** Things of the kind that the word names. */
   things: readonly TermHash[];
+  /** The word and the one before or after it, written as one. */
+  joined: readonly TermHash[];
   weight: number;
 }
 
@@ -27,16 +29,15 @@ export interface Query {
 const QUOTED = /(^|\s)(-?)["“”]([^"“”]+)["“”]/g;
 const EXCLUDED = /(^|\s)-([\p{L}\p{N}][^\s]*)/gu;
 
+interface Token {
+  term: string;
+  word: string;
+  isWord: boolean;
+}
+
 /** Terms of any text as the index names them, in order, with repeats. */
-export function termsOf(text: string): { term: string; word: string; isWord: boolean }[] {
-  const found: {
-    term: string;
-    word: string;
-    isWord: boolean;
-    start: number;
-    end: number;
-    single: boolean;
-  }[] = [];
+export function termsOf(text: string): Token[] {
+  const found: (Token & { start: number; end: number; single: boolean })[] = [];
   tokenize(text, 0, text.length, (start, end, kind) => {
     const word = text.slice(start, end);
     const term = kind === "word" ? termOf(word) : fold(word);
@@ -68,10 +69,11 @@ export function parseQuery(text: string): Query {
 
   const tokens = termsOf(rest);
   const words = tokens.map((token) => fold(token.word));
-  const stop = stopWordsFor(words);
+  const { stop, isEnglish } = stopWordsFor(words);
   const telling = tokens.filter((_token, at) => !stop.has(words[at] ?? ""));
+  const asked = telling.length > 0 ? telling : tokens;
   const terms = new Map<string, QueryTerm>();
-  for (const { term, isWord } of telling.length > 0 ? telling : tokens) {
+  for (const [at, { term, word, isWord }] of asked.entries()) {
     const known = terms.get(term);
     if (known) {
       known.weight += 0.5;
@@ -83,7 +85,8 @@ export function parseQuery(text: string): Query {
       ...(isWord && term.length >= GROUP_PREFIX ? { group: hashTerm(term.slice(0, GROUP_PREFIX)) } : {}),
       synonyms: synonymsOf(term).map(hashTerm),
       things: thingsOf(term).map(hashTerm),
-      weight: 1,
+      joined: isWord ? joinedWith(word, asked[at - 1], asked[at + 1]) : [],
+      weight: isEnglish && LIGHT_WORDS.has(term) ? 0.5 : 1,
     });
   }
   return {
@@ -92,6 +95,13 @@ export function parseQuery(text: string): Query {
     excluded: excludedTexts.flatMap((excluded) => termsOf(excluded).map(({ term }) => hashTerm(term))),
     dates: dateHints(rest),
   };
+}
+
+function joinedWith(word: string, before: Token | undefined, after: Token | undefined): TermHash[] {
+  return [
+    ...(before?.isWord === true ? [before.word + word] : []),
+    ...(after?.isWord === true ? [word + after.word] : []),
+  ].map((both) => hashTerm(termOf(both)));
 }
 
 /** Phrases compare on folded words with single spaces, so that a line break or a comma doesn't hide one. */

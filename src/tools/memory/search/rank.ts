@@ -1,10 +1,9 @@
 import { dateFit } from "./dates.ts";
 import type { Query, QueryTerm } from "./query.ts";
-import { POSTING_LABEL } from "./posting-lists.ts";
-import { releaseScores, scratchOf } from "./scratch.ts";
-import { readPostings, type Segment } from "./segment.ts";
-import type { TermHash } from "./term-hash.ts";
-import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
+import { SegmentScores, termIds, type AskedTerm, type Relative } from "./segment-scores.ts";
+import { fileOfUnit, type Segment } from "./segment.ts";
+import { meantTerms } from "./spelling.ts";
+import { hashTerm, type TermHash } from "./term-hash.ts";
 
 /** Few, and each does something one can name; see docs/memory.md. */
 export interface RankTuning {
@@ -18,7 +17,7 @@ export interface RankTuning {
   label: number;
   /** What a unit gets of a term in a heading above it. */
   heading: number;
-  /** Another word with the same first letters, relative to the word itself. */
+  /** Another word with the same first letters or nearly the same spelling, relative to the word itself. */
   family: number;
   /** Up to this share more for a file whose date is the question's. */
   date: number;
@@ -59,38 +58,60 @@ export interface Corpus {
 
 export interface Ranking {
   best: Candidate[];
-  /** Score of any unit, for growing snippets. */
+  /** Score of any unit, for growing snippets. Below zero where it holds a word that the query excludes. */
   scoreOf(segment: number, unit: number): number;
-  /** To be called when no score is needed any more. */
-  release(): void;
 }
 
-interface Hits {
-  units: Uint32Array;
-  marks: Uint8Array;
-  scale: number;
+/** Files scored before the others are measured against them. */
+const FIRST_FILES = 64;
+
+/**
+ * The best `limit` units. What a file's best unit can get at most is known from the postings alone, so only files that may
+ * still hold one of the best units are scored.
+ */
+export function rank(
+  corpus: Corpus,
+  query: Query,
+  limit: number,
+  tuning: RankTuning = DEFAULT_TUNING,
+): Ranking {
+  const scores = scoresOf(corpus, query, tuning);
+  const best: Candidate[] = [];
+  let floor = 0;
+  const score = ({ segment, file }: BoundedFile): void => {
+    const from = corpus.segments[segment]?.fileUnits[file] ?? 0;
+    const values = scores[segment]?.scoresOfFile(file) ?? [];
+    for (let at = 0; at < values.length; at += 1) {
+      const value = values[at] ?? 0;
+      if (value > floor) best.push({ segment, unit: from + at, score: value });
+    }
+    if (best.length >= limit * 2) floor = cut(best, limit);
+  };
+  const first = boundedFiles(scores, 0, FIRST_FILES);
+  for (const file of first) score(file);
+  floor = cut(best, limit);
+  const done = new Set(first.map(({ segment, file }) => `${segment}:${file}`));
+  for (const file of boundedFiles(scores, floor)) {
+    if (file.bound <= floor) break;
+    if (!done.has(`${file.segment}:${file.file}`)) score(file);
+  }
+  cut(best, limit);
+  const shown = new Map<string, Float64Array>();
+  return {
+    best,
+    scoreOf(number, unit) {
+      const segment = corpus.segments[number];
+      if (!segment) return 0;
+      const file = fileOfUnit(segment, unit);
+      const key = `${number}:${file}`;
+      const values = shown.get(key) ?? scores[number]?.scoresOfFile(file).slice() ?? new Float64Array(0);
+      shown.set(key, values);
+      return values[unit - (segment.fileUnits[file] ?? 0)] ?? 0;
+    },
+  };
 }
 
-/** The same in all segments: a word is as rare as it is in the whole memory. */
-interface TermWeight {
-  weight: number;
-  /** How many units away it still counts. */
-  reach: number;
-}
-
-const NO_WEIGHT: TermWeight = { weight: 0, reach: 0 };
-/** A word in more units than this only raises what rarer words found: alone it would rank half of a large memory. */
-const REFINING = 30_000;
-/** A word in more units than this spreads to its nearest neighbours only: it tells little, and costs most of the time. */
-const FREQUENT = 20_000;
-const FREQUENT_REACH = 3;
-const CANDIDATES = 200;
-/** The score of a unit with a word the query excludes: never shown, not even around another unit. */
-const EXCLUDED = -1;
-
-export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_TUNING): Ranking {
-  // A phrase is checked in the text afterwards and may throw most candidates out.
-  const limit = query.phrases.length > 0 ? CANDIDATES * 10 : CANDIDATES;
+function scoresOf(corpus: Corpus, query: Query, tuning: RankTuning): SegmentScores[] {
   let units = 0;
   let tokens = 0;
   for (const segment of corpus.segments) {
@@ -98,62 +119,84 @@ export function rank(corpus: Corpus, query: Query, tuning: RankTuning = DEFAULT_
     tokens += segment.tokenCount;
   }
   const average = units === 0 ? 1 : Math.max(1, tokens / units);
-  const weights = query.terms.map((term): TermWeight => {
-    let holding = 0;
-    let occurrences = 0;
+  // Counted in all segments: a word is as rare as it is in the whole memory.
+  const countOf = ({ low, high }: TermHash): number => {
+    let count = 0;
     for (const segment of corpus.segments) {
-      for (const { id, scale } of termIds(segment, term, tuning)) {
-        const count = segment.termUnits[id] ?? 0;
-        occurrences += count;
-        if (scale === 1) holding += count;
-      }
+      const id = segment.terms.get(low, high);
+      if (id >= 0) count += segment.termUnits[id] ?? 0;
     }
-    const isCommon = occurrences > 50 && occurrences > units * tuning.spreadLimit;
-    // A word that stands nowhere itself is judged by its family, as a rare word.
-    const idf = Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
-    const reach = isCommon ? 0 : occurrences > FREQUENT ? FREQUENT_REACH : tuning.spread.length;
-    return { weight: term.weight * idf, reach };
-  });
-  const scores: Float32Array[] = [];
-  const releases: (() => void)[] = [];
-  const best: Candidate[] = [];
-  corpus.segments.forEach((segment, number) => {
-    const touched = new Uint8Array(segment.files.length);
-    const excluded = excludedUnits(segment, query);
-    const score = scoreSegment(segment, query, weights, average, tuning, touched, excluded);
-    scores.push(score);
-    for (const unit of excluded) score[unit] = EXCLUDED;
-    releases.push(() => releaseScores(segment, score, touched, excluded));
-    const dated = query.dates.length > 0;
-    let floor = 0;
-    for (let file = 0; file < segment.files.length; file += 1) {
-      if (touched[file] !== 1) continue;
-      const from = segment.fileUnits[file] ?? 0;
-      const to = segment.fileUnits[file + 1] ?? from;
-      let boost = -1;
-      for (let unit = from; unit < to; unit += 1) {
-        const value = score[unit] ?? 0;
-        if (value <= 0) continue;
-        if (boost < 0)
-          boost = corpus.isLive(number, file) ? (dated ? dateBoost(query, segment, file, tuning) : 1) : 0;
-        const final = value * boost;
-        score[unit] = final;
-        if (final > floor) {
-          best.push({ segment: number, unit, score: final });
-          if (best.length >= limit * 4) floor = cut(best, limit);
-        }
-      }
-    }
-  });
-  cut(best, limit);
-  return {
-    best,
-    scoreOf: (segment, unit) => scores[segment]?.[unit] ?? 0,
-    release() {
-      scores.length = 0;
-      for (const giveBack of releases.splice(0)) giveBack();
-    },
+    return count;
   };
+  const rarity = (holding: number): number => Math.log(1 + (units - holding + 0.5) / (holding + 0.5));
+  const asked = query.terms.map((term): AskedTerm => {
+    const holding = countOf(term);
+    // A word that stands nowhere itself is judged by its relatives, as a rare word.
+    const idf = rarity(holding);
+    const relatives = relativesOf(term, tuning, (other) => countOf(hashTerm(other)) > 0, holding === 0).map(
+      // A common word doesn't become a rare one by being meant for it.
+      (other) => ({ ...other, scale: other.scale * Math.min(1, rarity(countOf(other)) / idf) }),
+    );
+    const ids = corpus.segments.map((segment) => termIds(segment, term, tuning.family, relatives));
+    let occurrences = 0;
+    corpus.segments.forEach((segment, number) => {
+      for (const { id } of ids[number] ?? []) occurrences += segment.termUnits[id] ?? 0;
+    });
+    const isCommon = occurrences > 50 && occurrences > units * tuning.spreadLimit;
+    return { ids, weight: term.weight * idf, reach: isCommon ? 0 : tuning.spread.length };
+  });
+  return corpus.segments.map((segment, number) => {
+    const boost = (file: number): number => {
+      if (!corpus.isLive(number, file)) return 0;
+      if (query.dates.length === 0) return 1;
+      const day = segment.files[file]?.day ?? 0;
+      return 1 + tuning.date * Math.max(...query.dates.map((hint) => dateFit(hint, day)));
+    };
+    return new SegmentScores(segment, number, asked, query.excluded, average, tuning, boost);
+  });
+}
+
+function relativesOf(
+  term: QueryTerm,
+  tuning: RankTuning,
+  isKnown: (term: string) => boolean,
+  isUnknown: boolean,
+): Relative[] {
+  const scaled = (others: readonly TermHash[], scale: number): Relative[] =>
+    others.map(({ low, high }) => ({ low, high, scale }));
+  return [
+    ...scaled(term.synonyms, tuning.synonym),
+    ...scaled(term.things, tuning.thing),
+    ...scaled(term.joined, tuning.family),
+    ...(isUnknown ? scaled(meantTerms(term.term, isKnown).map(hashTerm), tuning.family) : []),
+  ];
+}
+
+interface BoundedFile {
+  segment: number;
+  file: number;
+  /** No unit of the file scores more. */
+  bound: number;
+}
+
+/** Files that may hold a unit above `floor`, the most promising first. */
+function boundedFiles(scores: readonly SegmentScores[], floor: number, limit = Infinity): BoundedFile[] {
+  const files: BoundedFile[] = [];
+  const order = (one: BoundedFile, other: BoundedFile): number => other.bound - one.bound;
+  let least = floor;
+  scores.forEach(({ bounds }, segment) => {
+    for (let file = 0; file < bounds.length; file += 1) {
+      const bound = bounds[file] ?? 0;
+      if (bound <= least) continue;
+      files.push({ segment, file, bound });
+      if (files.length < limit * 4) continue;
+      files.sort(order).length = limit;
+      least = files.at(-1)?.bound ?? 0;
+    }
+  });
+  files.sort(order);
+  if (files.length > limit) files.length = limit;
+  return files;
 }
 
 /** Keeps the best `limit`, best first, ties by place so that the order never depends on the engine's sort. */
@@ -161,131 +204,4 @@ function cut(best: Candidate[], limit: number): number {
   best.sort((a, b) => b.score - a.score || a.segment - b.segment || a.unit - b.unit);
   if (best.length > limit) best.length = limit;
   return best.length < limit ? 0 : (best.at(-1)?.score ?? 0);
-}
-
-function dateBoost(query: Query, segment: Segment, file: number, tuning: RankTuning): number {
-  const day = segment.files[file]?.day ?? 0;
-  return 1 + tuning.date * Math.max(...query.dates.map((hint) => dateFit(hint, day)));
-}
-
-function termIds(segment: Segment, term: QueryTerm, tuning: RankTuning): { id: number; scale: number }[] {
-  const own = segment.terms.get(term.low, term.high);
-  const ids = own < 0 ? [] : [{ id: own, scale: 1 }];
-  if (tuning.family > 0 && term.group) {
-    const head = segment.groups.get(term.group.low, term.group.high);
-    if (head >= 0) {
-      let id = head;
-      do {
-        if (id !== own) ids.push({ id, scale: tuning.family });
-        id = segment.termNext[id] ?? head;
-      } while (id !== head && ids.length < 64);
-    }
-  }
-  const add = (others: readonly TermHash[], scale: number): void => {
-    for (const { low, high } of others) {
-      const id = segment.terms.get(low, high);
-      if (id >= 0) ids.push({ id, scale });
-    }
-  };
-  add(term.synonyms, tuning.synonym);
-  add(term.things, tuning.thing);
-  return ids;
-}
-
-function scoreSegment(
-  segment: Segment,
-  query: Query,
-  weights: readonly TermWeight[],
-  average: number,
-  tuning: RankTuning,
-  touched: Uint8Array,
-  excluded: ReadonlySet<number>,
-): Float32Array {
-  const scratch = scratchOf(segment);
-  const total = scratch.total ?? new Float32Array(segment.unitStart.length);
-  scratch.total = undefined;
-  const { own } = scratch;
-  // Rare words first: they decide which files the very common ones need to be looked up in.
-  const order = query.terms.map((term, at) => ({ term, weight: weights[at] ?? NO_WEIGHT }));
-  order.sort((one, other) => other.weight.weight - one.weight.weight);
-  for (const { term, weight } of order) {
-    const hits: Hits[] = termIds(segment, term, tuning).map(({ id, scale }) => ({
-      ...readPostings(segment, id),
-      scale,
-    }));
-    addTerm(segment, hits, weight, average, tuning, own, total, touched, excluded);
-  }
-  return total;
-}
-
-function excludedUnits(segment: Segment, query: Query): Set<number> {
-  const units = new Set<number>();
-  for (const { low, high } of query.excluded) {
-    const id = segment.terms.get(low, high);
-    if (id >= 0) for (const unit of readPostings(segment, id).units) units.add(unit);
-  }
-  return units;
-}
-
-/** Adds to each unit the most that one occurrence of the term, here or nearby, gives it. */
-function addTerm(
-  segment: Segment,
-  hits: readonly Hits[],
-  { weight, reach }: TermWeight,
-  average: number,
-  tuning: RankTuning,
-  own: Float32Array,
-  total: Float32Array,
-  touched: Uint8Array,
-  excluded: ReadonlySet<number>,
-): void {
-  const give = (unit: number, value: number): void => {
-    const had = own[unit] ?? 0;
-    if (value <= had) return;
-    own[unit] = value;
-    total[unit] = (total[unit] ?? 0) + value - had;
-  };
-  const hasRarer = touched.includes(1);
-  for (const { units, marks, scale } of hits) {
-    const onlyRefines = hasRarer && units.length > REFINING;
-    let file = 0;
-    for (let at = 0; at < units.length; at += 1) {
-      const unit = units[at] ?? 0;
-      if (onlyRefines && total[unit] === 0) continue;
-      // What must not be shown doesn't recommend its neighbours either.
-      if (excluded.size > 0 && excluded.has(unit)) continue;
-      while ((segment.fileUnits[file + 1] ?? 0) <= unit) file += 1;
-      touched[file] = 1;
-      const mark = marks[at] ?? 1;
-      const times = mark & 0x7f;
-      const length = segment.unitLength[unit] ?? 1;
-      const saturated =
-        (times * (tuning.k1 + 1)) / (times + tuning.k1 * (1 - tuning.b + (tuning.b * length) / average));
-      const isLabel = (mark & POSTING_LABEL) !== 0;
-      const kind = segment.unitKind[unit];
-      const plain = weight * saturated * scale * (kind === UNIT_NAME ? tuning.heading : 1);
-      give(unit, isLabel ? plain * tuning.label : plain);
-      // A heading begins another subject: no text spreads past it, only the file's name and the headings above.
-      const from = segment.fileUnits[file] ?? 0;
-      const to = segment.fileUnits[file + 1] ?? 0;
-      let back = kind === UNIT_HEADING ? 0 : reach;
-      for (let distance = 1; distance <= back && unit - distance >= from; distance += 1) {
-        give(unit - distance, plain * (tuning.spread[distance - 1] ?? 0) * tuning.back);
-        if (segment.unitKind[unit - distance] === UNIT_HEADING) back = 0;
-      }
-      for (let distance = 1; distance <= reach && unit + distance < to; distance += 1) {
-        if (segment.unitKind[unit + distance] === UNIT_HEADING && kind === UNIT_TEXT) break;
-        give(unit + distance, plain * (tuning.spread[distance - 1] ?? 0));
-      }
-    }
-  }
-  // Clears only what was touched: the scratch array is as long as the index.
-  for (const { units } of hits) {
-    let cleared = 0;
-    for (const unit of units) {
-      const to = Math.min(unit + reach + 1, own.length);
-      for (let at = Math.max(cleared, unit - reach); at < to; at += 1) own[at] = 0;
-      cleared = to;
-    }
-  }
 }

@@ -6,10 +6,10 @@ import { keywordRanking } from "./keyword-ranking.ts";
 import type { IndexEvents, MemoryIndex } from "./memory-index.ts";
 import { foldPhrase, parseQuery } from "./query.ts";
 import { rank, type Candidate, type Ranking } from "./rank.ts";
-import { readText } from "./read-text.ts";
+import { readTextSync } from "./read-text.ts";
 import { fileOfUnit, type Segment } from "./segment.ts";
 import { choosePassages, type Passage } from "./snippets.ts";
-import { UNIT_HEADING } from "./units.ts";
+import { UNIT_HEADING, UNIT_NAME } from "./units.ts";
 
 export interface SearchRequest {
   query: string;
@@ -62,6 +62,8 @@ interface Text {
 }
 
 const MOST_ATTEMPTS = 4;
+/** The best unit and its neighbours, to which its words spread: they follow it in the ranking and are shown with it. */
+const UNITS_A_PASSAGE = 20;
 
 export async function searchMemory(
   roots: readonly SearchRoot[],
@@ -142,6 +144,8 @@ async function searchOnce(
   const ranking = rank(
     { segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false },
     query,
+    // A phrase is checked in the text afterwards and may throw most candidates out.
+    request.maxResults * UNITS_A_PASSAGE * (query.phrases.length > 0 ? 10 : 1),
   );
   const semanticNote =
     (await request.semantic?.raise(
@@ -158,7 +162,7 @@ async function searchOnce(
   if (query.phrases.length > 0) {
     const best: Candidate[] = [];
     for (const candidate of ranking.best) {
-      if (best.length >= 200) break;
+      if (best.length >= request.maxResults * UNITS_A_PASSAGE) break;
       const segment = plain[candidate.segment];
       if (segment && (await holdsPhrases(segment, candidate, query.phrases, textOf))) best.push(candidate);
     }
@@ -167,18 +171,18 @@ async function searchOnce(
     else isPhraseMissing = ranking.best.length > 0;
   }
   const { passages, isCurrent } = await showable(plain, ranking, request.maxResults, textOf, mayShow);
-  ranking.release();
   const hits = passages.map(({ passage, text }): SearchHit => {
     const { segment, root } = segments[passage.segment] ?? unknownSegment();
+    const start = segment.unitStart[passage.firstUnit] ?? 0;
+    const snippet = text.slice(start, segment.unitEnd[passage.lastUnit]).replaceAll("\r\n", "\n");
+    const startLine = 1 + (text.slice(0, start).match(/\n/g)?.length ?? 0);
     return {
       file: root.prefix + (segment.files[passage.file]?.path ?? ""),
-      startLine: segment.unitLine[passage.firstUnit] ?? 1,
-      endLine: segment.unitLine[passage.lastUnit] ?? 1,
+      startLine,
+      endLine: startLine + (snippet.match(/\n/g)?.length ?? 0),
       score: Math.round(passage.score * 100) / 100,
       heading: headingPath(segment, passage.firstUnit, text),
-      snippet: text
-        .slice(segment.unitStart[passage.firstUnit], segment.unitEnd[passage.lastUnit])
-        .replaceAll("\r\n", "\n"),
+      snippet,
     };
   });
   return { hits, fileCount, skipped, isCurrent, isPhraseMissing, semanticNote };
@@ -225,7 +229,8 @@ function unknownSegment(): never {
 async function currentText(entry: SearchedSegment | undefined, file: number): Promise<Text> {
   const known = entry?.segment.files[file];
   if (!entry || !known) return { text: "", isCurrent: false };
-  const read = await readText(entry.root.index.root, known.path);
+  // A few small files: through the thread pool they'd take several times as long.
+  const read = readTextSync(entry.root.index.root, known.path);
   if (typeof read !== "string" && read.checksum === known.checksum) {
     return { text: read.text, isCurrent: true };
   }
@@ -269,12 +274,17 @@ function isDense(phrase: string): boolean {
   return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(phrase);
 }
 
+/** Titles of the headings above the unit, its own included, the outermost first. */
 function headingPath(segment: Segment, unit: number, text: string): string {
   const names: string[] = [];
-  let at = segment.unitKind[unit] === UNIT_HEADING ? unit : (segment.unitHeading[unit] ?? 0);
-  while (segment.unitKind[at] === UNIT_HEADING) {
-    names.unshift(text.slice(segment.unitStart[at], segment.unitEnd[at]).replace(/^#+\s*/, ""));
-    at = segment.unitHeading[at] ?? 0;
+  let lowest = 7;
+  for (let at = unit; segment.unitKind[at] !== UNIT_NAME && lowest > 1; at -= 1) {
+    if (segment.unitKind[at] !== UNIT_HEADING) continue;
+    const [, marks = "", title = ""] =
+      /^(#+)\s*(.*)$/su.exec(text.slice(segment.unitStart[at], segment.unitEnd[at])) ?? [];
+    if (marks.length >= lowest) continue;
+    lowest = marks.length;
+    names.unshift(title);
   }
   return names.join(" > ");
 }

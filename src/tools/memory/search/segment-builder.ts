@@ -30,9 +30,8 @@ export class SegmentBuilder {
   readonly #fileUnits = new Column();
   readonly #start = new Column();
   readonly #end = new Column();
-  readonly #line = new Column();
   readonly #kind = new Column();
-  readonly #heading = new Column();
+  readonly #continues = new Column();
   readonly #length = new Column();
   readonly #terms = new HashTable(1 << 10);
   /** Words as written, by their hash, so that each spelling is normalised once. */
@@ -43,20 +42,18 @@ export class SegmentBuilder {
   #tokens = 0;
 
   add(file: SourceFile): void {
-    const first = this.#start.length;
     const { text, ...facts } = file;
     this.#files.push({ ...facts, day: dayOfPath(file.path) });
-    this.#fileUnits.push(first);
-    for (const unit of splitUnits(text)) this.#addUnit(file, unit, first);
+    this.#fileUnits.push(this.#start.length);
+    for (const unit of splitUnits(text)) this.#addUnit(file, unit);
   }
 
-  #addUnit(file: SourceFile, unit: Unit, first: number): void {
+  #addUnit(file: SourceFile, unit: Unit): void {
     const id = this.#start.length;
     this.#start.push(unit.start);
     this.#end.push(unit.end);
-    this.#line.push(unit.line);
     this.#kind.push(unit.kind);
-    this.#heading.push(first + unit.heading);
+    this.#continues.push(unit.continues ? 1 : 0);
     let length = 0;
     const source = unit.kind === UNIT_NAME ? file.path.replace(/\.md$/i, "") : file.text;
     const from = unit.kind === UNIT_NAME ? 0 : unit.start;
@@ -123,9 +120,8 @@ export class SegmentBuilder {
       fileUnits: column(this.#fileUnits),
       unitStart: column(this.#start),
       unitEnd: column(this.#end),
-      unitLine: column(this.#line),
       unitKind: Uint8Array.from(column(this.#kind)),
-      unitHeading: column(this.#heading),
+      unitContinues: Uint8Array.from(column(this.#continues)),
       unitLength: Uint8Array.from(column(this.#length)),
       tokenCount: this.#tokens,
       terms: this.#terms,

@@ -20,10 +20,9 @@ export interface Segment {
   fileUnits: Uint32Array;
   unitStart: Uint32Array;
   unitEnd: Uint32Array;
-  unitLine: Uint32Array;
   unitKind: Uint8Array;
-  /** Unit of the nearest heading above; a name unit is its own. */
-  unitHeading: Uint32Array;
+  /** 1 where the unit goes on in the line of the one before it. */
+  unitContinues: Uint8Array;
   /** Number of tokens, at most 255. */
   unitLength: Uint8Array;
   tokenCount: number;

@@ -62,8 +62,8 @@ function grow(
   const size = (from: number, to: number): number =>
     (segment.unitEnd[to] ?? 0) - (segment.unitStart[from] ?? 0);
   // A line begun is finished first: half a list item or half of what somebody said misleads.
-  const sameLine = (one: number, other: number): number =>
-    segment.unitLine[one] === segment.unitLine[other] ? Number.MAX_SAFE_INTEGER : 0;
+  const continues = (unit: number): number =>
+    segment.unitContinues[unit] === 1 ? Number.MAX_SAFE_INTEGER : 0;
   // A heading is shown only where it matched: the answer names it anyway.
   const mayShow = (unit: number): boolean =>
     (segment.unitKind[unit] === UNIT_TEXT && score(unit) >= 0) ||
@@ -72,8 +72,8 @@ function grow(
     const up = first > low && mayShow(first - 1) && size(first - 1, last) <= longest;
     const down = last < high && mayShow(last + 1) && size(first, last + 1) <= longest;
     if (!up && !down) break;
-    const above = up ? score(first - 1) + sameLine(first - 1, first) : -1;
-    const below = down ? score(last + 1) + sameLine(last + 1, last) : -1;
+    const above = up ? score(first - 1) + continues(first) : -1;
+    const below = down ? score(last + 1) + continues(last + 1) : -1;
     const isWeak = Math.max(above, below) < candidate.score * WORTH_SHOWING;
     if (isWeak && size(first, last) > LONG_ENOUGH) break;
     if (above > below) first -= 1;

@@ -1,4 +1,4 @@
-import { fold } from "./normalise.ts";
+import { fold, termOf } from "./normalise.ts";
 
 /** Words of a question that say nothing about its subject, by language. */
 const LISTS: Record<string, string> = {
@@ -19,12 +19,19 @@ const LISTS: Record<string, string> = {
 const SETS = Object.values(LISTS).map((list) => new Set(list.split(" ").map(fold)));
 const [ENGLISH] = SETS;
 
+/** Rare as they may be in a small memory, these tell little about what is looked for. Terms, not spellings. */
+export const LIGHT_WORDS: ReadonlySet<string> = new Set(
+  "get make go take do have want need use try start give come look feel think know good great new lot time day"
+    .split(" ")
+    .map(termOf),
+);
+
 /**
  * The stop words of the language the query seems to be in: the one whose list holds most of its words. A word of
  * another language's list is never dropped. One word alone proves no language but English, where most short lists of
  * keywords are written: "son birthday" must not lose its son to Spanish.
  */
-export function stopWordsFor(words: readonly string[]): ReadonlySet<string> {
+export function stopWordsFor(words: readonly string[]): { stop: ReadonlySet<string>; isEnglish: boolean } {
   let best: ReadonlySet<string> = new Set();
   let most = 0;
   for (const set of SETS) {
@@ -35,5 +42,5 @@ export function stopWordsFor(words: readonly string[]): ReadonlySet<string> {
       best = set;
     }
   }
-  return best;
+  return { stop: best, isEnglish: most === 0 || best === ENGLISH };
 }

@@ -4,16 +4,13 @@ export const UNIT_HEADING = 1;
 /** The file's own name, as a unit without text at the top of the file. */
 export const UNIT_NAME = 2;
 
-/** One sentence, line or heading. Offsets are UTF-16 positions in the file's text; lines count from 1. */
+/** One sentence, line or heading. Offsets are UTF-16 positions in the file's text. */
 export interface Unit {
   start: number;
   end: number;
-  line: number;
   kind: number;
-  /** Heading level 1-6; 0 for text. */
-  level: number;
-  /** Position in the file of the unit that is the nearest heading above, or 0 (the name). */
-  heading: number;
+  /** Whether it goes on in the line of the unit before it. */
+  continues: boolean;
   /** Where a `Name:` label of this unit's line stands; equal when there's none. */
   labelStart: number;
   labelEnd: number;
@@ -32,18 +29,13 @@ const DENSE_STOP = 2;
 /** Between the cells of a table. */
 const BAR = 3;
 const ASCII_ROLES = Uint8Array.from({ length: 0x80 }, (_, code) => roleOf(code));
-const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+|$)/;
+const HEADING = /^ {0,3}#{1,6}(?:[ \t]+|$)/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
 const LABEL =
   /^[\s>*\-+]*(?:\*\*|__)?(\p{L}[\p{L}\p{N}.'’\- ]{0,38}[\p{L}\p{N}])(?:\*\*|__)?:(?:\*\*|__)?\s/u;
 
 export function splitUnits(text: string): Unit[] {
-  const units: Unit[] = [
-    { start: 0, end: 0, line: 1, kind: UNIT_NAME, level: 0, heading: 0, labelStart: 0, labelEnd: 0 },
-  ];
-  const openHeadings: number[] = [];
-  let heading = 0;
-  let line = 1;
+  const units: Unit[] = [{ start: 0, end: 0, kind: UNIT_NAME, continues: false, labelStart: 0, labelEnd: 0 }];
   let at = 0;
   let inFence = false;
   let colon = -1;
@@ -55,33 +47,24 @@ export function splitUnits(text: string): Unit[] {
       // The expressions are for the few lines that can match: they cost more than all the rest.
       const mark = text[first];
       if ((mark === "`" || mark === "~") && FENCE.test(text.slice(at, end))) inFence = !inFence;
-      const marks = mark === "#" && !inFence ? HEADING.exec(text.slice(at, end)) : null;
+      const isHeading = mark === "#" && !inFence && HEADING.test(text.slice(at, end));
       if (colon < first) colon = text.indexOf(":", first);
       if (colon === -1) colon = text.length;
-      if (marks) {
-        const level = marks[1]?.length ?? 1;
-        while (openHeadings.length > 0 && (units[openHeadings.at(-1) ?? 0]?.level ?? 0) >= level)
-          openHeadings.pop();
-        const above = openHeadings.at(-1) ?? 0;
-        heading = units.length;
-        openHeadings.push(heading);
+      if (isHeading) {
         units.push({
           start: first,
           end: trimEnd(text, first, end),
-          line,
           kind: UNIT_HEADING,
-          level,
-          heading: above,
+          continues: false,
           labelStart: 0,
           labelEnd: 0,
         });
       } else {
         const label = colon < end ? LABEL.exec(text.slice(at, Math.min(end, colon + 4))) : null;
-        splitLine(text, first, trimEnd(text, first, end), label, at, line, heading, units);
+        splitLine(text, first, trimEnd(text, first, end), label, at, units);
       }
     }
     at = end + 1;
-    line += 1;
   }
   return units;
 }
@@ -92,8 +75,6 @@ function splitLine(
   to: number,
   label: RegExpExecArray | null,
   lineStart: number,
-  line: number,
-  heading: number,
   units: Unit[],
 ): void {
   const name = label?.[1] ?? "";
@@ -101,7 +82,7 @@ function splitLine(
   const labelEnd = label ? labelStart + name.length : from;
   const push = (start: number, end: number): void => {
     if (start < end)
-      units.push({ start, end, line, kind: UNIT_TEXT, level: 0, heading, labelStart, labelEnd });
+      units.push({ start, end, kind: UNIT_TEXT, continues: start > from, labelStart, labelEnd });
   };
   let start = from;
   for (let end = sentenceEnd(text, from, to); end < to; end = sentenceEnd(text, end, to)) {
@@ -110,7 +91,7 @@ function splitLine(
   }
   // A short rest belongs to the sentence before it.
   const last = units.at(-1);
-  if (start > from && to - start < SHORTEST && last && last.line === line) last.end = to;
+  if (start > from && to - start < SHORTEST && last) last.end = to;
   else pushBounded(text, start, to, push);
 }
 
