@@ -130,6 +130,63 @@ describe("js tools", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(600 * 2 ** 20);
   }, 60_000);
 
+  test("tools that call tools don't wait for each other's threads", async () => {
+    const camel = await startCamel(await sandbox());
+    await makeTools(camel, {
+      inner: { source: "return input.input;" },
+      middle: { source: "return (await tools.inner(input)).text;", rest: { tools: ["inner"] } },
+    });
+    const made = await call(camel, "tool_create", {
+      action: "create",
+      definition: {
+        name: "outer",
+        description: "x",
+        timeout_seconds: 20,
+        strategy: { type: "js", source: "return (await tools.middle(input)).text;", tools: ["middle"] },
+      },
+    });
+    expect(made.isError, made.text).toBeUndefined();
+    const results = await Promise.all(
+      Array.from({ length: 16 }, (_, index) => call(camel, "outer", { input: `number ${index}` })),
+    );
+    expect(results.map((one) => one.text)).toEqual(results.map((_, index) => `number ${index}`));
+  }, 60_000);
+
+  test("types that take for ever to read hold up nobody", async () => {
+    const camel = await startCamel(await sandbox());
+    let made = false;
+    const making = call(camel, "tool_create", {
+      action: "create",
+      definition: {
+        name: "slow_types",
+        description: "x",
+        strategy: { type: "js", language: "ts", source: "<T>(x=".repeat(19) },
+      },
+    }).finally(() => (made = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    // The server goes on meanwhile: it would answer only afterwards if it read the types itself.
+    let answered = 0;
+    while (!made) {
+      await call(camel, "tool_create", { action: "search", query: "nothing" });
+      answered += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(answered).toBeGreaterThan(20);
+    expect(await making).toMatchObject({ isError: true, code: "invalid_input" });
+  }, 60_000);
+
+  test("arguments too long for any tool don't leave the sandbox", async () => {
+    const camel = await startCamel(await sandbox());
+    await makeTools(camel, {
+      echo_it: { source: "return 'reached';" },
+      sends_much: {
+        source: "return await tools.call('echo_it', { input: 'x'.repeat(600000) }).catch((e) => e.message);",
+        rest: { tools: ["echo_it"] },
+      },
+    });
+    expect((await call(camel, "sends_much", { input: "x" })).text).toContain("arguments are longer than");
+  });
+
   test("works: values, promises, tools, TypeScript", async () => {
     const camel = await startCamel(await sandbox());
     await makeTools(camel, {

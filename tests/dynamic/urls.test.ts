@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { configSchema } from "../../src/config.ts";
+import { systemClock } from "../../src/shared/clock.ts";
+import { createSecrets } from "../../src/stores/secrets.ts";
 import { checkAddress, checkUrl, embeddedV4, type UrlPolicy } from "../../src/tools/dynamic/url-policy.ts";
 import { sendRequest, type HttpRequest } from "../../src/tools/dynamic/strategies/http-request.ts";
 import { call, sandbox, startCamel } from "../harness.ts";
@@ -317,6 +319,52 @@ describe("requests, sent for real to loopback", () => {
     await expect(sendRequest(get(`http://a.example.com:${loop.port}/`), settings())).rejects.toThrow(
       /redirects more than/,
     );
+  });
+
+  test("a header with a secret doesn't cross origins, whatever its name", async () => {
+    const { port, seen } = await canary((request, response) => {
+      if (request.headers.host?.startsWith("a.") === true)
+        response.writeHead(302, { location: `http://b.example.com:${port}/` }).end();
+      else response.end(JSON.stringify(request.headers));
+    });
+    const request = get(`http://a.example.com:${port}/`, { "X-Who": "the secret", "X-Plain": "kept" });
+    const answer = await sendRequest({ ...request, secretHeaders: ["X-Who"] }, settings());
+    expect(seen).toHaveLength(2);
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ "x-plain": "kept" });
+    expect(answer.body.toString()).not.toContain("the secret");
+  });
+
+  test("no address at all is this machine, even where private addresses may be reached", () => {
+    const policy = policyWith({ blockPrivateIp: false });
+    for (const address of ["0.0.0.0", "::", "::ffff:0.0.0.0"])
+      expect(() => checkAddress(address, policy, "x"), address).toThrow(/this machine/);
+  });
+
+  test("a secret in a query isn't shown, however it was encoded", async () => {
+    const { port } = await canary((request, response) => response.end(`you asked for ${request.url}`));
+    const box = await sandbox({
+      "home/config.yaml":
+        "urlAccess: { allowLoopback: true, ports: [] }\nrules:\n  - { tool: '*', decision: allow }\n",
+    });
+    const camel = await startCamel(box);
+    const secrets = createSecrets({ home: box.home, env: {}, keychain: false, clock: systemClock });
+    await secrets.set("pass", "it's a (secret)!*~");
+    const made = await call(camel, "tool_create", {
+      action: "create",
+      definition: {
+        name: "ask_host",
+        description: "x",
+        strategy: {
+          type: "http",
+          url: `http://127.0.0.1:${port}/p/secret://pass?a=secret://pass`,
+          query: { key: "secret://pass" },
+        },
+      },
+    });
+    expect(made.isError, made.text).toBeUndefined();
+    const shown = JSON.stringify(await call(camel, "ask_host", {}));
+    expect(shown).toContain("[secret pass]");
+    expect(shown).not.toMatch(/\(secret|%28secret/);
   });
 
   test("credentials and bodies don't cross origins", async () => {

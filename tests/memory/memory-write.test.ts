@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readBlob } from "../../src/stores/checkpoints/blobs.ts";
@@ -54,6 +54,17 @@ describe("memory_write", () => {
     ).rejects.toMatchObject({
       code: "conflict",
     });
+  });
+
+  test("doesn't write through a link to what is not memory", async () => {
+    await place.write("Makefile", "all:\n");
+    await symlink("../Makefile", join(place.root, "memory", "notes.md"));
+    await symlink("..", join(place.root, "memory", "up"));
+    for (const file of ["memory/notes.md", "memory/up/other.md"])
+      await expect(place.call(memoryWrite, { file, text: "evil: ; evil" }), file).rejects.toThrow(
+        /not memory/,
+      );
+    expect(await read("Makefile")).toBe("all:\n");
   });
 
   test("loses none of many notes written at once", async () => {

@@ -176,7 +176,15 @@ function errorWithoutSecrets(error: CamelError, used: ReadonlyMap<string, string
 function hide(text: string, used: ReadonlyMap<string, string>): string {
   let clean = text;
   for (const [name, value] of used) {
-    for (const spelling of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)])
+    const encoded = encodeURIComponent(value);
+    // As in a JSON text, in a path, in a query, and in a query that a form wrote.
+    for (const spelling of [
+      value,
+      JSON.stringify(value).slice(1, -1),
+      encoded,
+      encoded.replaceAll("'", "%27"),
+      new URLSearchParams({ "": value }).toString().slice(1),
+    ])
       if (spelling.length >= 4) clean = clean.replaceAll(spelling, `[secret ${name}]`);
   }
   return clean;

@@ -8,8 +8,8 @@ import { CamelError } from "../../shared/errors.ts";
  */
 export type UrlPolicy = Config["urlAccess"];
 
-/** Loopback, by every range that means this machine. */
-const LOOPBACK = blockList(["127.0.0.0/8"], ["::1/128"]);
+/** Loopback, by every range that means this machine; a connection to "no address" goes there too. */
+const LOOPBACK = blockList(["127.0.0.0/8", "0.0.0.0/32"], ["::1/128", "::/128"]);
 
 /** Not on the public Internet, or not meant to be reached by a request. */
 const PRIVATE = blockList(

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access, mkdir, open, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
-import { containedPath } from "../../shared/paths.ts";
+import { containedPath, isInside, realpathOfDeepestAncestor } from "../../shared/paths.ts";
 import { writeFiles, type FileWriter, type WriteOptions } from "../../stores/checkpoints/write-files.ts";
 import { sectionEnd } from "./sections.ts";
 
@@ -143,7 +143,15 @@ async function locked<T>(
   await mkdir(target.root, { recursive: true });
   return writeFiles(target, async (writer) => {
     const file = isMain(target.file) ? await existingMain(writer.root) : target.file;
-    return work(await containedPath(writer.root, file, { rootName: "the memory folder" }), writer);
+    const path = await containedPath(writer.root, file, { rootName: "the memory folder" });
+    // A link under memory/ must not turn another file of the root (a workspace, say) into memory.
+    const notes = await realpathOfDeepestAncestor(join(writer.root, "memory"));
+    if (!isMain(file) && !isInside(notes, path)) {
+      throw new CamelError("path_outside_root", `"${file}" is a link to a file that is not memory.`, {
+        next: "Write to another file under memory/.",
+      });
+    }
+    return work(path, writer);
   });
 }
 

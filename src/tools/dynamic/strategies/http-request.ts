@@ -9,6 +9,8 @@ export interface HttpRequest {
   method: string;
   url: URL;
   headers: Record<string, string>;
+  /** Names of headers that hold a secret, whatever they are called. */
+  secretHeaders?: readonly string[];
   body?: string;
 }
 
@@ -90,9 +92,11 @@ function redirected(request: HttpRequest, location: string, status: number): Htt
     throw new CamelError("denied_by_policy", `${request.url.host} wants the body sent on to ${url.host}.`, {
       next: "Use the final address in the tool's url.",
     });
+  const isCredential = (name: string): boolean =>
+    CREDENTIALS.test(name) || request.secretHeaders?.includes(name) === true;
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(
-      ([name]) => (sameOrigin || !CREDENTIALS.test(name)) && (keepsBody || !/^content-/i.test(name)),
+      ([name]) => (sameOrigin || !isCredential(name)) && (keepsBody || !/^content-/i.test(name)),
     ),
   );
   return { ...rest, url, headers, method: toGet ? "GET" : request.method, ...(keepsBody ? { body } : {}) };

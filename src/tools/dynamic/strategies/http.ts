@@ -95,6 +95,9 @@ async function requestOf(run: Run, strategy: StrategyOf<"http">): Promise<HttpRe
     method: strategy.method,
     url: await urlOf(run, run.secret),
     headers,
+    secretHeaders: Object.keys(strategy.headers).filter((name) =>
+      strategy.headers[name]?.includes("secret://"),
+    ),
     ...(body === undefined ? {} : { body }),
   };
 }

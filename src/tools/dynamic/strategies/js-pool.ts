@@ -2,8 +2,13 @@ import { Worker } from "node:worker_threads";
 import type { Clock } from "../../../shared/clock.ts";
 import { CamelError, ERROR_CODES, type ErrorCode } from "../../../shared/errors.ts";
 
-export interface SandboxJob {
+export interface SandboxSource {
   source: string;
+  /** Types are taken off in the thread too: there are sources that this takes for ever with. */
+  language: "js" | "ts";
+}
+
+export interface SandboxJob extends SandboxSource {
   /** JSON. */
   input: string;
   tools: readonly string[];
@@ -43,23 +48,40 @@ type Message =
   | { type: "failed"; code: string; message: string };
 
 const free: Thread[] = [];
-const waiting: (() => void)[] = [];
+const waiting: { depth: number; start(): void }[] = [];
 let busy = 0;
 
 /** Runs a job in a thread of the pool and gives back JSON. */
 export async function runInSandbox(job: SandboxJob, depth: number, hooks: SandboxHooks): Promise<string> {
-  if (busy >= MOST_THREADS + depth) await new Promise<void>((resolve) => waiting.push(resolve));
-  busy += 1;
-  try {
-    return await withThread({ type: "run", ...job }, job.budgetMs, hooks);
-  } finally {
-    busy -= 1;
-    waiting.shift()?.();
-  }
+  return inTurn(depth, () => withThread({ type: "run", ...job }, job.budgetMs, hooks));
 }
 
-export async function checkSyntax(source: string, hooks: Omit<SandboxHooks, "call">): Promise<void> {
-  await withThread({ type: "check", source }, 5_000, { ...hooks, call: () => Promise.resolve("{}") });
+export async function checkSyntax(source: SandboxSource, hooks: Omit<SandboxHooks, "call">): Promise<void> {
+  await inTurn(0, () =>
+    withThread({ type: "check", ...source }, CHECK_MS, { ...hooks, call: () => Promise.resolve("{}") }),
+  );
+}
+
+const CHECK_MS = 2_000;
+
+/** The deepest first: those above it hold their threads until it is done, and would wait for each other for ever. */
+async function inTurn(depth: number, work: () => Promise<string>): Promise<string> {
+  if (busy >= MOST_THREADS + depth) await new Promise<void>((start) => waiting.push({ depth, start }));
+  else busy += 1;
+  try {
+    return await work();
+  } finally {
+    busy -= 1;
+    const next = waiting.reduce<(typeof waiting)[number] | undefined>(
+      (deepest, one) => (deepest === undefined || one.depth > deepest.depth ? one : deepest),
+      undefined,
+    );
+    if (next !== undefined && busy < MOST_THREADS + next.depth) {
+      waiting.splice(waiting.indexOf(next), 1);
+      busy += 1;
+      next.start();
+    }
+  }
 }
 
 function withThread(request: object, budgetMs: number, hooks: SandboxHooks): Promise<string> {

@@ -3,8 +3,8 @@
  * The thread that runs sandboxed source: a new QuickJS instance a call, thrown away after it. Plain JavaScript,
  * because Node starts this file by itself. Only JSON text crosses the border, in both directions.
  *
- * in:  { type: "run", source, input, tools, memoryBytes, budgetMs, maxCalls, maxOutput } | { type: "answer", number, json }
- *      | { type: "check", source }
+ * in:  { type: "run", source, language, input, tools, memoryBytes, budgetMs, maxCalls, maxOutput } | { type: "answer", number, json }
+ *      | { type: "check", source, language }
  * out: { type: "ready" } | { type: "call", number, name, json } | { type: "idle" } | { type: "busy" }
  *      | { type: "done", json } | { type: "failed", code, message }
  */
@@ -46,6 +46,17 @@ const value = await main(input, tools);
 export default JSON.stringify({ value: value === undefined ? null : value });
 `;
 
+/** No tool takes more than this, and copies of it pile up in the server. */
+const LONGEST_ARGUMENTS = 500_000;
+
+/** How to take the types off; loaded only where there are some. @param {string} language */
+async function typeStripper(language) {
+  if (language !== "ts") return (/** @type {string} */ source) => source;
+  const { transform } = await import("sucrase");
+  return (/** @type {string} */ source) =>
+    transform(source, { transforms: ["typescript"], disableESTransforms: true }).code;
+}
+
 const NO_IMPORTS = "sandboxed source can't import anything";
 
 /** @param {any} message */
@@ -61,6 +72,10 @@ async function run(message) {
   };
   let ticks = 0;
   let overtime = false;
+  const stripped = await typeStripper(message.language);
+  enter();
+  const source = stripped(message.source);
+  leave();
   const vm = await QuickJS.create({
     wasm,
     memoryLimit: message.memoryBytes,
@@ -74,7 +89,7 @@ async function run(message) {
     },
     moduleLoader: {
       load: (name) => {
-        if (name === "tool") return message.source;
+        if (name === "tool") return source;
         throw new Error(NO_IMPORTS);
       },
     },
@@ -91,8 +106,13 @@ async function run(message) {
         deferred.reject(vm.newError(`more than ${message.maxCalls} calls of tools`));
         return deferred.handle;
       }
+      const asked = { name: name.toString(), json: json.toString() };
+      if (asked.name.length + asked.json.length > LONGEST_ARGUMENTS) {
+        deferred.reject(vm.newError(`the arguments are longer than ${LONGEST_ARGUMENTS} characters`));
+        return deferred.handle;
+      }
       pending.set(number, { resolve: (answer) => deferred.resolve(vm.newString(answer)) });
-      port.postMessage({ type: "call", number, name: name.toString(), json: json.toString() });
+      port.postMessage({ type: "call", number, ...asked });
       return deferred.handle;
     });
     vm.setProp(vm.getGlobal(), "__host", host);
@@ -186,8 +206,10 @@ function failed(code, message) {
   port.postMessage({ type: "failed", code, message: message.slice(0, 2000) });
 }
 
-/** @param {string} source */
-async function check(source) {
+/** @param {any} message */
+async function check(message) {
+  const stripped = await typeStripper(message.language);
+  port.postMessage({ type: "busy" });
   const vm = await QuickJS.create({
     wasm,
     memoryLimit: 64 * 2 ** 20,
@@ -198,7 +220,7 @@ async function check(source) {
     },
   });
   try {
-    vm.compile(source, "tool.js", EvalFlags.TYPE_MODULE);
+    vm.compile(stripped(message.source), "tool.js", EvalFlags.TYPE_MODULE);
     port.postMessage({ type: "done", json: "null" });
   } catch (error) {
     failed("invalid_input", error instanceof Error ? `${error.name}: ${error.message}` : String(error));
@@ -209,7 +231,7 @@ async function check(source) {
 
 port.on("message", (message) => {
   if (message.type === "answer") current?.answer(message.number, message.json);
-  else if (message.type === "check") void check(message.source);
+  else if (message.type === "check") void check(message);
   else
     run(message).catch((error) => {
       failed("tool_failed", error instanceof Error ? error.message : String(error));

@@ -3,7 +3,7 @@ import { systemClock } from "../../../shared/clock.ts";
 import { CamelError } from "../../../shared/errors.ts";
 import type { StrategyOf } from "../definition.ts";
 import { DEEPEST_CALL } from "./composite.ts";
-import { checkSyntax, runInSandbox } from "./js-pool.ts";
+import { checkSyntax, runInSandbox, type SandboxSource } from "./js-pool.ts";
 import type { Engine, Run } from "./strategy.ts";
 
 const MOST_COMPUTING_MS = 10_000;
@@ -31,7 +31,7 @@ export const js: Engine = {
       );
     const json = await runInSandbox(
       {
-        source: await asModule(strategy),
+        ...asModule(strategy),
         input: JSON.stringify(run.input),
         tools: strategy.tools,
         memoryBytes: strategy.memory_mb * 2 ** 20,
@@ -61,7 +61,7 @@ function jsOf(run: Run): StrategyOf<"js"> {
 /** Said when the tool is made: types that can't be taken off, and what isn't JavaScript. */
 export async function checkSource(strategy: StrategyOf<"js">): Promise<void> {
   try {
-    await checkSyntax(await asModule(strategy), { clock: systemClock, signal: new AbortController().signal });
+    await checkSyntax(asModule(strategy), { clock: systemClock, signal: new AbortController().signal });
   } catch (error) {
     throw new CamelError(
       "invalid_input",
@@ -75,20 +75,12 @@ export async function checkSource(strategy: StrategyOf<"js">): Promise<void> {
 }
 
 /** A module whose default export is the function to call; a mere function body is made one. */
-async function asModule({ language, source }: StrategyOf<"js">): Promise<string> {
-  const plain = language === "ts" ? await withoutTypes(wrapped(source)) : wrapped(source);
-  return plain;
-}
-
-function wrapped(source: string): string {
-  return /^\s*export\s/m.test(source)
-    ? source
-    : `export default async function (input, tools) {\n${source}\n}`;
-}
-
-async function withoutTypes(source: string): Promise<string> {
-  const { transform } = await import("sucrase");
-  return transform(source, { transforms: ["typescript"], disableESTransforms: true }).code;
+function asModule({ language, source }: StrategyOf<"js">): SandboxSource {
+  const isModule = /^\s*export\s/m.test(source);
+  return {
+    language,
+    source: isModule ? source : `export default async function (input, tools) {\n${source}\n}`,
+  };
 }
 
 /** Only the tools that the definition names, through the dispatcher like any other call. */
