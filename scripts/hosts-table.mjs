@@ -75,6 +75,9 @@ trust_level = "trusted"
       "exec",
       "--strict-config",
       "--skip-git-repo-check",
+      // Without anybody to ask, Codex itself refuses tools that may change something.
+      "-c",
+      'mcp_servers.camel.default_tools_approval_mode="approve"',
       "please go",
     ],
   },
