@@ -1,6 +1,7 @@
 /**
  * For each host of scripts/hosts.mjs: the name `install` knows it by, the settings it needs to reach the scripted
- * model (never the server: that is what `install` writes), and how to start it for one question.
+ * model (never the server: that is what `install` writes), and how to start it for one question. `refreshes: false`:
+ * it lists no tool in the turn that made it.
  */
 import { join } from "node:path";
 
@@ -45,6 +46,7 @@ for await (const message of query({ prompt: "please go", options })) if (message
   },
   codex: {
     install: "codex",
+    refreshes: false,
     project: true,
     files: ({ home, project, model }) => ({
       [join(home, ".codex", "config.toml")]: `# settings of the test
@@ -108,6 +110,7 @@ trust_level = "trusted"
   },
   qwen: {
     install: "qwen",
+    refreshes: false,
     project: true,
     files: ({ home }) => ({ [join(home, ".qwen", "settings.json")]: "{\n  // nothing yet\n}\n" }),
     env: (place) => ({
@@ -169,6 +172,7 @@ trust_level = "trusted"
   },
   goose: {
     install: "goose",
+    refreshes: false,
     files: () => ({}),
     env: ({ model }) => ({
       OPENAI_API_KEY: "dummy",
@@ -190,6 +194,7 @@ trust_level = "trusted"
   },
   cline: {
     install: "cline",
+    refreshes: false,
     files: ({ home, model }) => ({
       [join(home, ".cline", "data", "settings", "providers.json")]: json({
         version: 1,
@@ -214,6 +219,7 @@ trust_level = "trusted"
   },
   continue: {
     install: "continue",
+    refreshes: false,
     files: ({ home, model }) => ({
       [join(home, ".continue", "config.yaml")]: `# settings of the test
 name: fake

@@ -120,7 +120,9 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
     if (isInputRequiredResult(result)) return result;
     return {
       content: [{ type: "text", text: result.text }],
-      ...(result.structured === undefined || host !== undefined ? {} : { structuredContent: result.structured }),
+      ...(result.structured === undefined || host !== undefined
+        ? {}
+        : { structuredContent: result.structured }),
       ...(result.isError === true ? { isError: true } : {}),
     };
   });
