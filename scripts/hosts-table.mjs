@@ -1,6 +1,7 @@
 /**
  * For each host of scripts/hosts.mjs: the name `install` knows it by, the settings it needs to reach the scripted
- * model (never the server: that is what `install` writes), and how to start it for one question.
+ * model (never the server: that is what `install` writes), and how to start it for one question. `refreshes: false`:
+ * it lists no tool in the turn that made it.
  */
 import { join } from "node:path";
 
@@ -45,6 +46,7 @@ for await (const message of query({ prompt: "please go", options })) if (message
   },
   codex: {
     install: "codex",
+    refreshes: false,
     project: true,
     files: ({ home, project, model }) => ({
       [join(home, ".codex", "config.toml")]: `# settings of the test
@@ -75,6 +77,9 @@ trust_level = "trusted"
       "exec",
       "--strict-config",
       "--skip-git-repo-check",
+      // Without anybody to ask, Codex itself refuses tools that may change something.
+      "-c",
+      'mcp_servers.camel.default_tools_approval_mode="approve"',
       "please go",
     ],
   },
@@ -105,6 +110,7 @@ trust_level = "trusted"
   },
   qwen: {
     install: "qwen",
+    refreshes: false,
     project: true,
     files: ({ home }) => ({ [join(home, ".qwen", "settings.json")]: "{\n  // nothing yet\n}\n" }),
     env: (place) => ({
@@ -166,6 +172,7 @@ trust_level = "trusted"
   },
   goose: {
     install: "goose",
+    refreshes: false,
     files: () => ({}),
     env: ({ model }) => ({
       OPENAI_API_KEY: "dummy",
@@ -187,6 +194,7 @@ trust_level = "trusted"
   },
   cline: {
     install: "cline",
+    refreshes: false,
     files: ({ home, model }) => ({
       [join(home, ".cline", "data", "settings", "providers.json")]: json({
         version: 1,
@@ -211,6 +219,7 @@ trust_level = "trusted"
   },
   continue: {
     install: "continue",
+    refreshes: false,
     files: ({ home, model }) => ({
       [join(home, ".continue", "config.yaml")]: `# settings of the test
 name: fake

@@ -247,6 +247,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       log,
       home,
       results,
+      outputChars: call.outputChars ?? settings().limits.outputChars,
       settings,
       workspace,
       memoryRoot: async () => {

@@ -154,12 +154,14 @@ export interface ConnectOptions {
   /** Bearer token for HTTP; 2.x clients only. */
   token?: string;
   script?: readonly string[];
+  /** What the client calls itself. */
+  name?: string;
 }
 
 export async function connect(
   kind: ClientKind,
   box: Sandbox,
-  { onToolsChanged, onAsk, url, token, script }: ConnectOptions = {},
+  { onToolsChanged, onAsk, url, token, script, name = "interop" }: ConnectOptions = {},
 ): Promise<AnyClient> {
   const [generation = "", ...rest] = kind.split(" ");
   const over = rest.at(-1);
@@ -169,7 +171,7 @@ export async function connect(
     args: [...(script ?? [CLI, "--home", box.home, "--workspace", box.workspace])],
     stderr: "ignore" as const,
   };
-  const info = { name: "interop", version: "1.0.0" };
+  const info = { name, version: "1.0.0" };
   const capabilities = onAsk === undefined ? {} : { capabilities: { elicitation: { form: {} } } };
   if (generation === "1.x") {
     const client = new OldClient(info, {

@@ -3,11 +3,12 @@ import type { Config } from "../config.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { ApprovalDecision, ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
+import { approvalCard } from "./approval-card.ts";
 import { coveringEntries, exactEntries } from "./allowlist.ts";
 import type { Answer, Middleware, ResolvedCall } from "./call.ts";
 import type { Events } from "./events.ts";
 import type { Facts, Verdict } from "./policy.ts";
-import { redact, redactText } from "./redact.ts";
+import { redactText } from "./redact.ts";
 
 export interface ApprovalOptions {
   store: ApprovalStore;
@@ -25,6 +26,7 @@ const REQUEST_LIFE_MS = 24 * 3_600_000;
 const POLL_MS = 250;
 const PROGRESS_MS = 10_000;
 const MOST_SESSIONS = 1_000;
+const MOST_CARD = 3_000;
 
 /** What each choice would leave in force; absent where it isn't offered. */
 interface Choices {
@@ -89,6 +91,11 @@ export function approval(options: ApprovalOptions): Middleware {
         call.ask === undefined || settings.elicitation === "off"
           ? undefined
           : await askPerson(call, request, choicesFor(facts), settings.timeoutSeconds * 1000);
+      // Closed without an answer, by a person or by a host that has nobody to ask: that is neither yes nor no.
+      if (answer?.action === "cancel") {
+        await store.add(request);
+        throw required(call, request, "The question was closed without an answer. ");
+      }
       if (answer !== undefined) {
         decided(await take(call, answer, choicesFor(facts)));
         return await approved(call, next);
@@ -109,7 +116,9 @@ export function approval(options: ApprovalOptions): Middleware {
     // In some hosts Enter alone sends the form with its defaults: only a ticked box counts.
     if (answer.action !== "accept" || !content.success) {
       const note = answer.content?.["note"];
-      throw refusal(call, typeof note === "string" ? note : undefined);
+      throw answer.action === "decline" && answer.content === undefined
+        ? declined(call)
+        : refusal(call, typeof note === "string" ? note : undefined);
     }
     const { remember = "once" } = content.data;
     // Only what the question offered and showed is ever kept.
@@ -181,18 +190,7 @@ export function approval(options: ApprovalOptions): Middleware {
       const now = clock.now();
       return { decision: "allow", by: "fallback", decidedAt: now, expiresAt: now };
     }
-    throw new CamelError(
-      "approval_required",
-      `${call.tool.name} needs a person's approval: ${request.reason}.`,
-      {
-        next: `Tell the user what you want to do and why, and ask them to run \`camel-mcp approvals approve ${request.id}\` in a terminal. Then repeat exactly the same call.`,
-        details: {
-          approvalId: request.id,
-          rule: call.verdict?.rule ?? "",
-          source: call.verdict?.source ?? "",
-        },
-      },
-    );
+    throw required(call, request);
   }
 
   function tick(call: ResolvedCall): { cancel(): void } {
@@ -218,8 +216,7 @@ export function approval(options: ApprovalOptions): Middleware {
     const { session, always } = choicesFor(facts);
     const entries = (list: readonly string[]): string => list.map((one) => JSON.stringify(one)).join(", ");
     const card =
-      (await call.tool.approvalPrompt?.(call.input, call.context)) ??
-      JSON.stringify(redact(call.input, 1_000), null, 1);
+      (await call.tool.approvalPrompt?.(call.input, call.context)) ?? approvalCard(call.input, facts);
     const reason = `${verdict.rule} (${verdict.source})`;
     const now = clock.now();
     return {
@@ -229,7 +226,7 @@ export function approval(options: ApprovalOptions): Middleware {
       client: call.caller.client,
       prompt: [
         `${call.caller.agentId} (${call.caller.client}) wants to call ${call.tool.name}:`,
-        redactText(card).slice(0, 3_000),
+        bounded(redactText(card)),
         `Asked because ${reason}.`,
         ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
         always === undefined
@@ -270,6 +267,34 @@ function refusal(call: ResolvedCall, note: string | undefined): CamelError {
   return new CamelError("approval_denied", `The user didn't approve ${call.tool.name}.${said}`, {
     next: "Don't repeat the call. Ask the user what to do instead.",
   });
+}
+
+/** Hosts without a person at the keyboard decline at once, just as a person may: the message has to be true of both. */
+function declined(call: ResolvedCall): CamelError {
+  return new CamelError("approval_denied", `${call.tool.name} wasn't approved: the host declined.`, {
+    next: "Don't repeat the call. Ask the user what to do instead. If they weren't asked, because the host runs without a person, they can list the call in approvals.allowlist, or set approvals.elicitation: off and decide with `camel-mcp approvals`.",
+  });
+}
+
+function required(call: ResolvedCall, request: ApprovalRequest, before = ""): CamelError {
+  return new CamelError(
+    "approval_required",
+    `${before}${call.tool.name} needs a person's approval: ${request.reason}.`,
+    {
+      next: `Tell the user what you want to do and why, and ask them to run \`camel-mcp approvals approve ${request.id}\` in a terminal. Then repeat exactly the same call.`,
+      details: {
+        approvalId: request.id,
+        rule: call.verdict?.rule ?? "",
+        source: call.verdict?.source ?? "",
+      },
+    },
+  );
+}
+
+/** A question that hides a part of what is asked says so. */
+function bounded(card: string): string {
+  const hidden = card.length - MOST_CARD;
+  return hidden > 0 ? `${card.slice(0, MOST_CARD)}\n(${hidden} more characters aren't shown.)` : card;
 }
 
 function cancelled(call: ResolvedCall): CamelError {

@@ -26,21 +26,21 @@ function jsonSize(value: unknown): number {
 }
 
 function cut(result: ToolResult, whole: string, cap: number, id: string | undefined): ToolResult {
-  const room = cap - 250;
-  const shown = cutAtLineEnd(whole, room);
-  const rest = whole.length - shown.length;
-  const how =
-    id === undefined
-      ? "The rest could not be archived; ask for less at once."
-      : `Call get_tool_response with {"id":"${id}","offset":${shown.length}} for the rest.`;
-  const note = `[Cut: ${shown.length} of ${whole.length} characters shown. ${how}]`;
+  const shown = cutAtLineEnd(whole, cap - 250);
+  const note = `[Cut: ${shown.length} of ${whole.length} characters shown. ${restAt(id, shown.length)}]`;
   return {
     ...result,
-    text: rest > 0 ? `${shown}${shown.endsWith("\n") ? "" : "\n"}${note}` : whole,
+    text: shown.length < whole.length ? `${shown}${shown.endsWith("\n") ? "" : "\n"}${note}` : whole,
     ...(result.structured === undefined
       ? {}
-      : { structured: cutStructured(result.structured, cap, note, id) }),
+      : { structured: cutStructured(result.structured, cap, shown.length, id) }),
   };
+}
+
+function restAt(id: string | undefined, offset: number): string {
+  return id === undefined
+    ? "The rest could not be archived; ask for less at once."
+    : `Call get_tool_response with {"id":"${id}","offset":${offset}} for the rest.`;
 }
 
 /** The longest prefix of at most `room` characters that ends a line; a single endless line is cut inside. */
@@ -53,31 +53,49 @@ export function cutAtLineEnd(text: string, room: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? room - 1 : room);
 }
 
-/** Shortens the longest strings and lists until the whole fits; its shape stays what the output schema says. */
+/**
+ * Shortens the longest strings and lists until the whole fits; its shape stays what the output schema says. Who sees
+ * only this goes on in the archived text: where one string was shortened, after as much as was shown of it (the text
+ * holds it too, so nothing is skipped); else from the text's beginning.
+ */
 function cutStructured(
   structured: Record<string, unknown>,
   cap: number,
-  note: string,
+  shownOfText: number,
   id: string | undefined,
 ): Record<string, unknown> {
   let longest = cap;
   let most = 200;
   let current = structured;
+  let kept: number[] = [];
   while (jsonSize(current) > cap * STRUCTURED_ALLOWANCE - 300 && longest > 50) {
-    current = shrink(structured, longest, most) as Record<string, unknown>;
+    kept = [];
+    current = shrink(structured, longest, most, kept) as Record<string, unknown>;
     longest = Math.floor(longest * 0.75);
     most = Math.max(1, Math.floor(most * 0.75));
   }
-  return current === structured
-    ? structured
-    : { ...current, cut: { note, ...(id === undefined ? {} : { id }) } };
+  if (current === structured) return structured;
+  const [only = 0, ...others] = kept;
+  const offset = others.length === 0 ? Math.min(only, shownOfText) : 0;
+  const note = `[Shortened. ${restAt(id, offset)}]`;
+  return { ...current, cut: { note, ...(id === undefined ? {} : { id, offset }) } };
 }
 
-function shrink(value: unknown, longest: number, most: number): unknown {
-  if (typeof value === "string") return cutAtLineEnd(value, longest);
-  if (Array.isArray(value)) return value.slice(0, most).map((item) => shrink(item, longest, most));
+/** `kept` gets the length of each shortened string, and 0 for each shortened list. */
+function shrink(value: unknown, longest: number, most: number, kept: number[]): unknown {
+  if (typeof value === "string") {
+    const short = cutAtLineEnd(value, longest);
+    if (short.length < value.length) kept.push(short.length);
+    return short;
+  }
+  if (Array.isArray(value)) {
+    if (value.length > most) kept.push(0);
+    return value.slice(0, most).map((item) => shrink(item, longest, most, kept));
+  }
   if (typeof value === "object" && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shrink(item, longest, most)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, shrink(item, longest, most, kept)]),
+    );
   }
   return value;
 }

@@ -13,6 +13,7 @@ import type { ToolDef } from "../tools/tool.ts";
 import type { Asking } from "./ask.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { MemoryResources, Refused } from "./resources.ts";
+import { textHost } from "./text-hosts.ts";
 import { MAX_WATCHED } from "./watches.ts";
 
 export interface McpOptions {
@@ -22,6 +23,8 @@ export interface McpOptions {
   /** One a process: a call may begin on one instance and go on, with its answer, on another. */
   asking: Asking;
   prefix: () => string | undefined;
+  /** The configured cap of a result; some hosts take less. */
+  outputChars: () => number;
   /** Refreshes the config if its files changed; awaited before anything is listed. The dispatcher does it for calls. */
   ready: () => Promise<void>;
   onClose: () => void;
@@ -70,14 +73,24 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
 
   server.setRequestHandler("tools/list", async (request, context) => {
     await options.ready();
-    const tools = dispatcher.list(callerOf(context));
+    const caller = callerOf(context);
+    const tools = dispatcher.list(caller);
     const prefix = options.prefix() ?? "";
-    return { ...page(tools, request.params?.cursor, (tool) => describeTool(tool, prefix), "tools") };
+    const describe = (tool: ToolDef): Tool => {
+      const { outputSchema, ...rest } = describeTool(tool, prefix);
+      // Who is promised structured content takes its absence for an error.
+      return outputSchema === undefined || textHost(caller.client) !== undefined
+        ? rest
+        : { ...rest, outputSchema };
+    };
+    return { ...page(tools, request.params?.cursor, describe, "tools") };
   });
 
   server.setRequestHandler("tools/call", async (request, context) => {
     const { name, arguments: args } = request.params;
     const caller = callerOf(context);
+    const host = textHost(caller.client);
+    const usual = options.outputChars();
     // In order and before the result: clients forget the token as soon as the result is there.
     let notified = Promise.resolve();
     const result = await options.asking.run({ name, args, caller }, server, context, async (leg) => {
@@ -89,6 +102,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
         caller,
         signal: leg.signal,
         roots,
+        outputChars: Math.min(host?.outputChars ?? usual, usual),
         progress(update) {
           const now = leg.current();
           notified = notified.then(() => sendProgress(now, update)).catch(() => {});
@@ -108,7 +122,9 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
     if (isInputRequiredResult(result)) return result;
     return {
       content: [{ type: "text", text: result.text }],
-      ...(result.structured === undefined ? {} : { structuredContent: result.structured }),
+      ...(result.structured === undefined || host !== undefined
+        ? {}
+        : { structuredContent: result.structured }),
       ...(result.isError === true ? { isError: true } : {}),
     };
   });

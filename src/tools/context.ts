@@ -54,6 +54,8 @@ export interface ToolContext {
   /** A variable of the environment, for a key that the config only names. */
   env(name: string): string | undefined;
   results: ResultStore;
+  /** The longest answer that reaches the caller in one piece, in characters. */
+  outputChars: number;
   /** The settings in force; a changed config counts at the next call. */
   settings(): Config;
   progress(update: Progress): void;

@@ -3,6 +3,8 @@ import { CamelError } from "../shared/errors.ts";
 import { defineTool } from "./tool.ts";
 
 const PAGE = 7_000;
+/** Room for the line that names the next page. */
+const TAIL = 300;
 
 export const getToolResponse = defineTool({
   name: "get_tool_response",
@@ -37,7 +39,9 @@ export const getToolResponse = defineTool({
       });
     }
     const from = Math.min(Math.max(0, offset ?? 0), whole.length);
-    const content = whole.slice(from, from + Math.min(Math.max(1, limit ?? PAGE), PAGE));
+    // A page must not itself be too long.
+    const most = Math.min(PAGE, Math.max(1, context.outputChars - TAIL));
+    const content = whole.slice(from, from + Math.min(Math.max(1, limit ?? PAGE), most));
     const end = from + content.length;
     const more = end < whole.length;
     const tail = more

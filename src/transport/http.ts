@@ -82,6 +82,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
         resources: camel.resources,
         asking,
         prefix: () => camel.config().settings.tools.prefix,
+        outputChars: () => camel.config().settings.limits.outputChars,
         ready: () => camel.refresh(),
         onClose,
         extend: options.extend,

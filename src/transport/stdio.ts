@@ -58,6 +58,7 @@ export function serveOnStdio(options: StdioOptions): {
           resources: camel.resources,
           asking,
           prefix: () => camel.config().settings.tools.prefix,
+          outputChars: () => camel.config().settings.limits.outputChars,
           ready: () => camel.refresh(),
           onClose: () => servers.delete(server),
         },

@@ -67,7 +67,7 @@ describe.each(CLIENTS)("asked through %s", (kind) => {
     expect(no.content[0]?.text).toMatch(/approval_denied[\s\S]*use b\.txt/);
     answer = { action: "cancel" };
     const gone = await client.callTool({ name: "apply_patch", arguments: { patch: add("c.txt") } });
-    expect(gone.content[0]?.text).toContain("approval_denied");
+    expect(gone.content[0]?.text).toMatch(/approval_required[\s\S]*camel-mcp approvals approve apr_/);
     expect(await written(box, "c.txt")).toBe(false);
     expect(asked.length).toBe(3);
   });
@@ -80,12 +80,47 @@ describe("answers", () => {
     { action: "accept", content: { approve: "true" } },
     { action: "accept", content: { approve: 1 } },
     { action: "decline", content: { approve: true } },
-    { action: "cancel", content: { approve: true } },
   ])("%j is not a yes", async (answer) => {
     const box = await sandbox(SMART);
     const result = await patch(await startCamel(box), "a.txt", () => answer);
     expect(result.code).toBe("approval_denied");
     expect(await written(box, "a.txt")).toBe(false);
+  });
+
+  test("a question closed without an answer stays open for a person; no fallback answers it", async () => {
+    const box = await sandbox({
+      "home/config.yaml": "approvals: { mode: smart, fallback: allow, timeoutSeconds: 1 }\n",
+    });
+    const camel = await startCamel(box);
+    const closed = await patch(camel, "a.txt", () => ({ action: "cancel", content: { approve: true } }));
+    expect(closed.code).toBe("approval_required");
+    expect(await written(box, "a.txt")).toBe(false);
+    const [request] = await camel.approvals.list();
+    expect(closed.text).toContain(`camel-mcp approvals approve ${request?.id}`);
+    await camel.approvals.decide(request?.id ?? "", { decision: "allow", by: "test" });
+    expect((await patch(camel, "a.txt", () => ({ action: "cancel" }))).isError).toBeUndefined();
+    expect(await written(box, "a.txt")).toBe(true);
+  });
+
+  test("a bare decline may come from a host with nobody there: the answer says how to go on then", async () => {
+    const result = await patch(await startCamel(await sandbox(SMART)), "a.txt", () => ({
+      action: "decline",
+    }));
+    expect(result.code).toBe("approval_denied");
+    expect(result.text).toMatch(/approvals\.allowlist[\s\S]*approvals\.elicitation: off/);
+  });
+
+  test("the question shows files and lines as a person reads them, and nothing in them passes for its own", async () => {
+    let asked = "";
+    const camel = await startCamel(await sandbox(SMART));
+    await camel.dispatcher.call({
+      ...callOf("apply_patch", { patch: add("a.txt").replace("+new", "+x\u001B[2Jy\n+\u202Ez") }),
+      ask: ({ message }) => ((asked = message), Promise.resolve({ action: "decline" })),
+    });
+    expect(asked).toContain("\nwrite a.txt\npatch: \n  | *** Begin Patch\n  | *** Add File: a.txt\n");
+    expect(asked).toContain("  | +x\\u{1b}[2Jy\n  | +\\u{202e}z\n");
+    await patch(camel, `${"long/".repeat(800)}b.txt`, ({ message }) => ((asked = message), undefined));
+    expect(asked).toMatch(/\(\d+ more characters aren't shown\.\)/);
   });
 
   test("session holds for the session only; always writes the shown entry and keeps comments", async () => {

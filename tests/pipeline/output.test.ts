@@ -42,6 +42,43 @@ describe("a result over the cap", () => {
     expect(structured).toMatchObject({ cut: { id: expect.stringMatching(/^res_/) as string } });
   });
 
+  test("who sees only the structured content finds the rest without a gap", async () => {
+    const listTool = defineTool({
+      ...longTool,
+      name: "listing",
+      execute: () =>
+        Promise.resolve({ text: "all of it, short", structured: { lines: WHOLE.split("\n"), text: "" } }),
+    });
+    const oneTool = defineTool({
+      ...longTool,
+      name: "one",
+      execute: () => Promise.resolve({ text: `head\n${WHOLE}`, structured: { lines: [], text: WHOLE } }),
+    });
+    const camel = await startCamel(await sandbox(), { tools: [listTool, oneTool] });
+    const listing = await call(camel, "listing", {});
+    expect(listing.text).toBe("all of it, short");
+    expect(listing.structured).toMatchObject({
+      cut: { offset: 0, note: expect.stringContaining('"offset":0}') as string },
+    });
+    const one = (await call(camel, "one", {})).structured as {
+      text: string;
+      cut: { id: string; offset: number };
+    };
+    expect(one.cut.offset).toBeGreaterThan(5_000);
+    const { text } = await call(camel, "get_tool_response", { ...one.cut });
+    const missed = WHOLE.slice(one.text.length, one.text.length + 500);
+    expect(text).toContain(missed);
+  });
+
+  test("a page is never itself cut", async () => {
+    const box = await sandbox({ "home/config.yaml": "limits: { outputChars: 500 }\n" });
+    const camel = await startCamel(box, { tools: [longTool] });
+    const [, id, offset] = /"id":"(res_\w+)","offset":(\d+)/.exec((await call(camel, "long", {})).text) ?? [];
+    const page = await call(camel, "get_tool_response", { id, offset: Number(offset) });
+    expect(page.text.match(/res_\w+/g)).toEqual([id]);
+    expect(page.structured).not.toHaveProperty("cut");
+  });
+
   test("is private to its agent, and a made-up id finds nothing", async () => {
     const camel = await startCamel(await sandbox(), { tools: [longTool] });
     const { text } = await call(camel, "long", {});

@@ -23,7 +23,12 @@ describe("tool_create through real clients", () => {
     const client = await connect(kind, box, { onToolsChanged: changed.fire });
     const made = await client.callTool({ name: "tool_create", arguments: { action: "create", definition } });
     expect(made.isError, JSON.stringify(made.content)).toBeFalsy();
-    expect(made.structuredContent).toMatchObject({ action: "create", name: "say_it", version: 1 });
+    expect(made.structuredContent).toMatchObject({
+      action: "create",
+      name: "say_it",
+      version: 1,
+      summary: made.content[0]?.text,
+    });
     await changed.fired;
     const { tools } = await client.listTools();
     expect(tools.find((tool) => tool.name === "say_it")).toMatchObject({

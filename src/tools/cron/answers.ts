@@ -42,7 +42,8 @@ export async function addedAnswer(action: string, job: Job, book: JobBook): Prom
 function whenMissed(job: Job): string {
   if (job.missed === "skip") return "Times that pass while none is there are skipped and reported.";
   const many = job.missed === "all" ? "each is made up for" : "one run makes up for them";
-  return `Times that pass while none is there: ${many}, if not older than ${describeLength(job.missedWithinSeconds * 1000)}.`;
+  const length = describeLength(job.missedWithinSeconds * 1000);
+  return `Times that pass while none is there: ${many}, if not older than ${/^\d/.test(length) ? length : `one ${length}`}.`;
 }
 
 /** What `list` tells of a job; a type and not an interface, so that it is a plain record too. */

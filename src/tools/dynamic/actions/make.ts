@@ -21,10 +21,13 @@ export async function createTool(input: ToolCreateInput, context: ToolContext): 
     exposed.length === 0
       ? ""
       : ` ${exposed.join(", ")} holds a credential as text: ask the user to run camel-mcp secret set NAME, and use secret://NAME instead.`;
+  // Many hosts list a new tool only in the next session: how to call it now is part of both forms of the answer.
+  const summary = `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.${advice}`;
   return {
-    text: `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.${advice}`,
+    text: summary,
     structured: {
       action: "create",
+      summary,
       name: made.name,
       version: 1,
       scope: made.scope,

@@ -13,10 +13,9 @@ export async function runTool(input: ToolCreateInput, context: ToolContext): Pro
   if (library.find(name, context.caller) === undefined) throw noSuchTool(name);
   const result = await context.callTool(name, input.input ?? {}, { own: true, signal: context.signal });
   if (result.isError === true) throw asError(result);
-  return {
-    text: result.text,
-    structured: { ...result.structured, action: "run", name, result: result.text },
-  };
+  // A tool's structured result is complete on its own; saying the text once more would only use up the caller's room.
+  const answer = result.structured ?? { output: result.text };
+  return { text: result.text, structured: { ...answer, action: "run", name } };
 }
 
 export async function testTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {

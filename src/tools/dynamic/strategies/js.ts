@@ -47,7 +47,8 @@ export const js: Engine = {
       },
     );
     const { value } = JSON.parse(json) as { value: unknown };
-    const output = typeof value === "string" ? value : JSON.stringify(value);
+    if (typeof value === "string") return { text: value, structured: { output: value } };
+    const output = JSON.stringify(value);
     return { text: output, structured: { output, value } };
   },
 };
