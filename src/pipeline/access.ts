@@ -54,7 +54,7 @@ export async function judge(
       ruleMatches(rule, {
         tool: about.tool,
         commands: about.commands,
-        paths: about.paths.map((one) => one.spellings),
+        paths: about.paths,
       }),
     matchesPath,
   );
@@ -99,13 +99,13 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
     },
   }));
   const workspace = await question.workspace("read").catch(() => undefined);
-  const spellings = await spellingsOf(question.path, workspace);
+  const named = await namesOf(question.path, workspace);
   const { matchesPath, ruleMatches } = await import("./rules.ts");
   return question.tools.every((tool) => {
     const facts: Facts = {
       tool,
       effect: "read",
-      paths: [{ spellings, access: "read" }],
+      paths: [{ ...named, access: "read" }],
       commands: [],
       urls: [],
       needsApproval: false,
@@ -114,7 +114,7 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
       layers,
       facts,
       { forbidden: options.forbidden },
-      (rule) => ruleMatches(rule, { tool, commands: [], paths: [spellings] }),
+      (rule) => ruleMatches(rule, { tool, commands: [], paths: [named] }),
       matchesPath,
     );
     return verdict.decision === "allow";
@@ -122,14 +122,16 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
 }
 
 /** Every name the file goes by, so that neither a link nor a spelling gets round a pattern. */
-async function spellingsOf(path: string, workspace: string | undefined): Promise<string[]> {
-  const real = await realpathOfDeepestAncestor(path);
-  const spellings = new Set([path, real]);
-  for (const one of [path, real]) {
-    if (workspace !== undefined && isInside(workspace, one))
-      spellings.add(relative(workspace, one).replaceAll("\\", "/"));
-  }
-  return [...spellings];
+async function namesOf(
+  path: string,
+  workspace: string | undefined,
+): Promise<{ spellings: string[]; real: string[] }> {
+  const withRelative = (one: string): string[] =>
+    workspace !== undefined && isInside(workspace, one)
+      ? [one, relative(workspace, one).replaceAll("\\", "/")]
+      : [one];
+  const real = withRelative(await realpathOfDeepestAncestor(path));
+  return { spellings: [...new Set([...withRelative(path), ...real])], real };
 }
 
 async function factsOf(call: ResolvedCall): Promise<Facts> {
@@ -137,7 +139,7 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
   const workspace =
     touched.length === 0 ? undefined : await call.context.workspace("read").catch(() => undefined);
   const paths = await Promise.all(
-    touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
+    touched.map(async ({ path, access }) => ({ ...(await namesOf(path, workspace)), access })),
   );
   const approval =
     call.touches.approval ??

@@ -2,6 +2,7 @@ import picomatch from "picomatch";
 import type { Rule } from "../config.ts";
 import { matchesName } from "../shared/glob.ts";
 import { expandHome } from "../shared/paths.ts";
+import type { FactPath } from "./policy.ts";
 
 const compiled = new Map<string, (path: string) => boolean>();
 
@@ -22,14 +23,14 @@ export function matchesPath(pattern: string, path: string): boolean {
 
 export interface RuleFacts {
   tool: string;
-  /** Every spelling of each touched path: absolute, and relative to the workspace. */
-  paths: readonly (readonly string[])[];
+  paths: readonly Pick<FactPath, "spellings" | "real">[];
   commands: readonly string[];
 }
 
 /**
  * Whether the rule is about this call. A rule that restricts fires if any path or command matches; one that
- * allows only if all do, so that a second file in a patch can't ride on the first one's permission.
+ * allows only if all do, so that a second file in a patch can't ride on the first one's permission. Nor can a link
+ * lend its place to the file it leads to.
  */
 export function ruleMatches(rule: Rule, facts: RuleFacts): boolean {
   if (!matchesName(rule.tool, facts.tool)) return false;
@@ -38,7 +39,9 @@ export function ruleMatches(rule: Rule, facts: RuleFacts): boolean {
     rule.decision === "allow" ? items.length > 0 && items.every(test) : items.some(test);
   if (
     path !== undefined &&
-    !some(facts.paths, (spellings) => spellings.some((one) => matchesPath(path, one)))
+    !some(facts.paths, ({ spellings, real = spellings }) =>
+      (rule.decision === "allow" ? real : spellings).some((one) => matchesPath(path, one)),
+    )
   )
     return false;
   if (command !== undefined && !some(facts.commands, (one) => matchesName(command, one))) return false;
@@ -51,7 +54,7 @@ export function exampleMatches(rule: Rule, example: string): boolean {
   const argument = colon < 0 ? [] : [example.slice(colon + 1)];
   return ruleMatches(rule, {
     tool: colon < 0 ? example : example.slice(0, colon),
-    paths: rule.path === undefined ? [] : argument.map((one) => [one]),
+    paths: rule.path === undefined ? [] : argument.map((one) => ({ spellings: [one] })),
     commands: rule.command === undefined ? [] : argument,
   });
 }

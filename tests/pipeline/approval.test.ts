@@ -106,12 +106,13 @@ describe("answers", () => {
 
     const fresh = await startCamel(box);
     await patch(fresh, "src/d.txt", remember("always"));
-    expect(shown).toContain('"apply_patch:src/d.txt"');
+    const entry = `apply_patch:${join(box.workspace, "src/d.txt")}`;
+    expect(shown).toContain(JSON.stringify(entry));
     const config = await readFile(join(box.home, "config.yaml"), "utf8");
     expect(config).toContain("# mine");
     expect(config).toContain("mode: smart # careful");
     const later = await startCamel(box);
-    expect(later.config().settings.approvals.allowlist).toEqual(["apply_patch:src/d.txt"]);
+    expect(later.config().settings.approvals.allowlist).toEqual([entry]);
     await later.dispatcher.call(
       callOf("apply_patch", { patch: "*** Begin Patch\n*** Delete File: src/d.txt\n*** End Patch" }),
     );

@@ -20,7 +20,7 @@ function verdict(layers: readonly PolicyLayer[], facts: Facts): Verdict {
     layers,
     facts,
     { forbidden: ["/etc"] },
-    (rule, about) => ruleMatches(rule, { ...about, paths: about.paths.map((one) => one.spellings) }),
+    ruleMatches,
     matchesPath,
   );
 }
