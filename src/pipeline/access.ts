@@ -17,20 +17,32 @@ export interface AccessOptions {
 export function access(options: AccessOptions): Middleware {
   return async function access(call, next) {
     const { verdict, facts } = await judge(call, options);
-    if (verdict.decision === "deny") {
-      throw new CamelError(
-        "denied_by_policy",
-        `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
-        {
-          next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
-          details: { rule: verdict.rule, source: verdict.source },
-        },
-      );
-    }
+    if (verdict.decision === "deny") throw refusal(call, verdict);
     call.verdict = verdict;
     call.facts = facts;
     return next();
   };
+}
+
+/** A person may take minutes to answer: policy must still allow it, and the files must be the ones they saw. */
+export async function stillAllowed(call: ResolvedCall, options: AccessOptions): Promise<void> {
+  const { verdict, facts } = await judge(call, options);
+  if (verdict.decision === "deny") throw refusal(call, verdict);
+  if (JSON.stringify(facts.paths) !== JSON.stringify(call.facts?.paths))
+    throw new CamelError("conflict", `A path of ${call.name} leads elsewhere than when it was approved.`, {
+      next: "Look at the files again, then repeat the call; it is asked about anew.",
+    });
+}
+
+function refusal(call: ResolvedCall, verdict: Verdict): CamelError {
+  return new CamelError(
+    "denied_by_policy",
+    `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
+    {
+      next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
+      details: { rule: verdict.rule, source: verdict.source },
+    },
+  );
 }
 
 let rules: typeof Rules | undefined;

@@ -69,9 +69,10 @@ export function approval(options: ApprovalOptions): Middleware {
   return async function approval(call, next) {
     const { verdict, facts } = call;
     if (verdict?.decision !== "ask" || facts === undefined) return next();
-    const id = idOf(call);
+    const id = await idOf(call, facts);
     const granted = sessions.get(call.caller.sessionId) ?? [];
-    if (coveringEntries(granted, facts) !== undefined) return approved(call, next);
+    if (facts.approval?.state !== "needed" && coveringEntries(granted, facts) !== undefined)
+      return approved(call, next);
     const earlier = await store.take(id);
     if (earlier !== undefined) {
       settle(call, earlier);
@@ -220,7 +221,7 @@ export function approval(options: ApprovalOptions): Middleware {
     const card =
       (await call.tool.approvalPrompt?.(call.input, call.context)) ??
       JSON.stringify(redact(call.input, 1_000), null, 1);
-    const reason = `${verdict.rule} (${verdict.source})`;
+    const reason = visible(`${verdict.rule} (${verdict.source})`);
     const now = clock.now();
     return {
       id,
@@ -228,8 +229,9 @@ export function approval(options: ApprovalOptions): Middleware {
       agent: call.caller.agentId,
       client: call.caller.client,
       prompt: [
-        `${call.caller.agentId} (${call.caller.client}) wants to call ${call.tool.name}:`,
-        redactText(card).slice(0, 3_000),
+        `${call.caller.agentId} (${visible(call.caller.client).replaceAll("\n", " ")}) wants to call ${call.tool.name}:`,
+        shortened(visible(redactText(card))),
+        ...touchedFiles(facts),
         `Asked because ${reason}.`,
         ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
         always === undefined
@@ -247,11 +249,40 @@ export function approval(options: ApprovalOptions): Middleware {
 /** For a session a tool that only touches files is let through as a whole; a program or address only as it is. */
 function choicesFor(facts: Facts): Choices {
   // A tool that is made, or does more than it was approved to, is judged each time: no rule of its name fits the next.
-  if (facts.approval?.state === "needed") return {};
+  if (facts.approval?.state === "needed" || facts.effect === "extend") return {};
   const always = exactEntries(facts);
   const filesOnly = facts.commands.length === 0 && facts.urls.length === 0;
   const session = filesOnly ? [facts.tool] : always;
   return { ...(session === undefined ? {} : { session }), ...(always === undefined ? {} : { always }) };
+}
+
+const LONGEST_CARD = 3_000;
+const MOST_FILES = 40;
+
+function shortened(card: string): string {
+  return card.length <= LONGEST_CARD
+    ? card
+    : `${card.slice(0, LONGEST_CARD)}… (cut: it has ${card.length} characters)`;
+}
+
+/** Named apart from the card, which may be cut before it comes to them. */
+function touchedFiles({ paths }: Facts): string[] {
+  if (paths.length === 0) return [];
+  const names = paths
+    .slice(0, MOST_FILES)
+    .map(({ spellings, real = spellings, access }) =>
+      visible(`${access} ${real.at(-1) ?? ""}`).replaceAll("\n", "\\n"),
+    );
+  const more = paths.length > MOST_FILES ? `, and ${paths.length - MOST_FILES} more` : "";
+  return [`Files: ${names.join(", ")}${more}`];
+}
+
+/** Control and direction characters as escapes: in a terminal they could paint over what a person is asked. */
+function visible(text: string): string {
+  return text.replace(
+    /[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`,
+  );
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(["approval_denied", "approval_required", "cancelled"]);
@@ -276,8 +307,11 @@ function cancelled(call: ResolvedCall): CamelError {
   return new CamelError("cancelled", `${call.tool.name} was cancelled while it waited for approval.`);
 }
 
-/** The call a person saw: tool with its definition, input, caller. Another input is another id. */
-function idOf({ tool, input, caller }: ResolvedCall): string {
+/**
+ * The call a person saw: tool with its definition, input, caller, and what it touches where. Another input is another
+ * id, and so is the same input in another workspace. Long enough that nobody can find two calls with one id.
+ */
+async function idOf({ tool, input, caller, context }: ResolvedCall, touched: Facts): Promise<string> {
   const facts = [
     tool.name,
     tool.description,
@@ -287,9 +321,13 @@ function idOf({ tool, input, caller }: ResolvedCall): string {
     caller.agentId,
     caller.token ?? null,
     caller.depth,
+    await context.workspace("read").catch(() => null),
+    touched.paths,
+    touched.commands,
+    touched.urls,
   ];
   const { createHash } = process.getBuiltinModule("node:crypto");
-  return `apr_${createHash("sha256").update(JSON.stringify(facts, sortedKeys)).digest("hex").slice(0, 16)}`;
+  return `apr_${createHash("sha256").update(JSON.stringify(facts, sortedKeys)).digest("hex").slice(0, 32)}`;
 }
 
 function sortedKeys(_key: string, value: unknown): unknown {

@@ -1,24 +1,27 @@
+import { homedir } from "node:os";
 import picomatch from "picomatch";
 import type { Rule } from "../config.ts";
 import { matchesName } from "../shared/glob.ts";
-import { expandHome } from "../shared/paths.ts";
+import { literalPattern } from "../shared/paths.ts";
 import type { FactPath } from "./policy.ts";
 
 const compiled = new Map<string, (path: string) => boolean>();
 
 /**
  * Path globs. Dot files match too, and case is ignored: on a case-insensitive disk `.ENV` is `.env`, and a
- * pattern that protects must not depend on the disk. A pattern without a glob also covers what lies below it.
+ * pattern that protects must not depend on the disk; so it is with the two ways to write an accent. A pattern without a glob also covers what lies below it.
  */
 export function matchesPath(pattern: string, path: string): boolean {
   let matcher = compiled.get(pattern);
   if (matcher === undefined) {
-    const expanded = expandHome(pattern).replace(/\/+$/, "");
+    const isBelowHome = pattern === "~" || pattern.startsWith("~/");
+    const whole = isBelowHome ? literalPattern(homedir()) + pattern.slice(1) : pattern;
+    const expanded = whole.replace(/\/+$/, "").normalize("NFC");
     matcher = picomatch([expanded, `${expanded}/**`], { dot: true, nocase: true });
     if (compiled.size > 2000) compiled.clear();
     compiled.set(pattern, matcher);
   }
-  return matcher(path.replaceAll("\\", "/"));
+  return matcher(path.replaceAll("\\", "/").normalize("NFC"));
 }
 
 export interface RuleFacts {

@@ -21,6 +21,11 @@ export function expandHome(path: string): string {
   return path === "~" || path.startsWith("~/") ? homedir() + path.slice(1) : path;
 }
 
+/** A glob that matches this path and no other, whatever characters are in it. */
+export function literalPattern(path: string): string {
+  return path.replaceAll("\\", "/").replace(/[*?[\]{}()!@+|]/g, "\\$&");
+}
+
 export interface ContainOptions {
   /** What the root is called in the error: "the workspace", "the memory folder". */
   rootName: string;

@@ -134,7 +134,7 @@ describe("answers", () => {
 });
 
 describe("without anybody to ask", () => {
-  const idIn = (result: ToolResult): string => /apr_[0-9a-f]{16}/.exec(result.text)?.[0] ?? "";
+  const idIn = (result: ToolResult): string => /apr_[0-9a-f]{32}/.exec(result.text)?.[0] ?? "";
 
   test("the call is refused with an id; approved elsewhere, the same call works exactly once", async () => {
     const box = await sandbox(SMART);
