@@ -112,11 +112,11 @@ describe("an approval", () => {
     const definition = {
       name: "say_it",
       description: "Says it.",
-      strategy: "shell",
-      command: "curl {{input}}",
+      strategy: { type: "shell", command_template: "sort {{input}}" },
     };
     for (const remember of ["session", "always"]) {
-      await asked(camel, "tool_create", { action: "delete", name: "no_such_tool" }, yes(remember));
+      const removed = { action: "delete", name: "no_such_tool" };
+      expect((await asked(camel, "tool_create", removed, yes(remember))).code).toBe("not_found");
       let questions = 0;
       const made = await asked(camel, "tool_create", { action: "create", definition }, () => {
         questions += 1;
