@@ -388,7 +388,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       rateLimit({ clock, limitsOf }), // before a person is bothered
       maxExecutions({ limitsOf }),
       approvalGate(loadApproval, (call) => stillAllowed(call, accessOptions)), // a person's time isn't the tool's
-      cache({ clock, limitsOf }), // after approval: an answer from memory needs leave too
+      cache({ clock, limitsOf, policy: config }), // after approval: an answer from memory needs leave too
       checkpoint({ home, bounds: () => settings().checkpoints, log }), // outside retry: what was before the first attempt counts
       retry({ clock, random: options.random ?? Math.random, limitsOf }),
       circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts

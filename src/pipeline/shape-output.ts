@@ -29,17 +29,25 @@ function cut(result: ToolResult, whole: string, cap: number, id: string | undefi
   const room = cap - 250;
   const shown = cutAtLineEnd(whole, room);
   const rest = whole.length - shown.length;
-  const how =
+  const how = (offset: number, what: string): string =>
     id === undefined
       ? "The rest could not be archived; ask for less at once."
-      : `Call get_tool_response with {"id":"${id}","offset":${shown.length}} for the rest.`;
-  const note = `[Cut: ${shown.length} of ${whole.length} characters shown. ${how}]`;
+      : `Call get_tool_response with {"id":"${id}","offset":${offset}} for ${what}.`;
+  const note = `[Cut: ${shown.length} of ${whole.length} characters shown. ${how(shown.length, "the rest")}]`;
   return {
     ...result,
     text: rest > 0 ? `${shown}${shown.endsWith("\n") ? "" : "\n"}${note}` : whole,
     ...(result.structured === undefined
       ? {}
-      : { structured: cutStructured(result.structured, cap, note, id) }),
+      : {
+          // Its cuts are elsewhere than the text's, so the whole text is what completes it.
+          structured: cutStructured(
+            result.structured,
+            cap,
+            `[Cut: lists and texts are shortened. ${how(0, "the whole as text")}]`,
+            id,
+          ),
+        }),
   };
 }
 

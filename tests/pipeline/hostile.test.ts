@@ -18,7 +18,10 @@ function asked(
   args: unknown,
   answer: (question: Question) => Answer | Promise<Answer>,
 ): Promise<ToolResult> {
-  return camel.dispatcher.call({ ...callOf(name, args), ask: (question) => Promise.resolve(answer(question)) });
+  return camel.dispatcher.call({
+    ...callOf(name, args),
+    ask: (question) => Promise.resolve(answer(question)),
+  });
 }
 
 const yes = (remember: string) => (): Answer => ({ action: "accept", content: { approve: true, remember } });
