@@ -8,7 +8,7 @@ import {
   locateInConfig,
   type LoadedConfig,
 } from "./config-load.ts";
-import { access, judge, mayReadPath, type AccessOptions } from "./pipeline/access.ts";
+import { access, judge, mayReadPath, stillAllowed, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
@@ -38,7 +38,7 @@ import { CamelError, toCamelError } from "./shared/errors.ts";
 import { literalPath, matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
-import { expandHome } from "./shared/paths.ts";
+import { expandHome, realpathOfDeepestAncestor } from "./shared/paths.ts";
 import { resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
@@ -159,7 +159,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     if (current === fingerprint) return;
     fingerprint = current;
     try {
-      loaded = await loadConfig(paths);
+      loaded = await loadConfig(paths, { userFileRequired: configFile !== undefined });
       broken = undefined;
       await loadClientTools();
       for (const warning of loaded.warnings) log.warn(warning);
@@ -309,13 +309,17 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   };
 
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
+  // By their real names too: a link to the home, or to the config file, must not open a way round.
+  const [realHome, realConfig] = await Promise.all(
+    [home, paths.user].map((path) => realpathOfDeepestAncestor(path).catch(() => path)),
+  );
+  const own = [home, realHome ?? home].flatMap((one) => [...stateFolders(one), `${one}.key`]);
   const accessOptions: AccessOptions = {
     config: policyInForce,
     forbidden: [
       ...FORBIDDEN_PATHS,
-      ...stateFolders(home),
       // Wherever --config put it: who may write it decides about everything.
-      ...[paths.user, `${home}.key`].map(literalPath),
+      ...new Set([...own, paths.user, realConfig ?? paths.user].map(literalPath)),
     ],
   };
 
@@ -394,8 +398,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       access(accessOptions), // before anything that costs or waits
       rateLimit({ clock, limitsOf }), // before a person is bothered
       maxExecutions({ limitsOf }),
-      approvalGate(loadApproval), // a person's time isn't the tool's
-      cache({ clock, limitsOf }), // after approval: an answer from memory needs leave too
+      approvalGate(loadApproval, (call) => stillAllowed(call, accessOptions)), // a person's time isn't the tool's
+      cache({ clock, limitsOf, policy: config }), // after approval: an answer from memory needs leave too
       checkpoint({ home, bounds: () => settings().checkpoints, log }), // outside retry: what was before the first attempt counts
       retry({ clock, random: options.random ?? Math.random, limitsOf }),
       circuitBreaker({ clock, limitsOf }), // inside retry: every attempt counts
@@ -471,7 +475,7 @@ function stateFolders(home: string): string[] {
     "passphrase.salt",
     "tokens.json",
     "config.yaml",
-  ].map((name) => literalPath(join(home, name)));
+  ].map((name) => join(home, name));
 }
 
 /** A nested call has its own time, and so the configured limit. */

@@ -1,4 +1,5 @@
-import { readFile, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Document, LineCounter } from "yaml";
 import type { z } from "zod";
@@ -174,7 +175,7 @@ function withWorkspaceLimits(settings: Config, layers: ConfigLayer[]): Config {
 async function readConfigFile(path: string): Promise<Config | undefined> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = await readRegularFile(path);
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
       return undefined;
@@ -188,6 +189,21 @@ async function readConfigFile(path: string): Promise<Config | undefined> {
     );
   }
   return parseConfig(text, path);
+}
+
+const MAX_CONFIG_BYTES = 1_000_000;
+
+/** A repository may put a link to a device or a pipe there, or an endless file: none of those is waited for. */
+async function readRegularFile(path: string): Promise<string> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = await handle.stat();
+    if (!found.isFile()) throw new Error("not a regular file.");
+    if (found.size > MAX_CONFIG_BYTES) throw new Error(`longer than ${MAX_CONFIG_BYTES} bytes.`);
+    return await handle.readFile("utf8");
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Parses and validates; every complaint names file, line, column and key. yaml is loaded only when there is a file. */

@@ -18,20 +18,32 @@ export interface AccessOptions {
 export function access(options: AccessOptions): Middleware {
   return async function access(call, next) {
     const { verdict, facts } = await judge(call, options);
-    if (verdict.decision === "deny") {
-      throw new CamelError(
-        "denied_by_policy",
-        `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
-        {
-          next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
-          details: { rule: verdict.rule, source: verdict.source },
-        },
-      );
-    }
+    if (verdict.decision === "deny") throw refusal(call, verdict);
     call.verdict = verdict;
     call.facts = facts;
     return next();
   };
+}
+
+/** A person may take minutes to answer: policy must still allow it, and the files must be the ones they saw. */
+export async function stillAllowed(call: ResolvedCall, options: AccessOptions): Promise<void> {
+  const { verdict, facts } = await judge(call, options);
+  if (verdict.decision === "deny") throw refusal(call, verdict);
+  if (JSON.stringify(facts.paths) !== JSON.stringify(call.facts?.paths))
+    throw new CamelError("conflict", `A path of ${call.name} leads elsewhere than when it was approved.`, {
+      next: "Look at the files again, then repeat the call; it is asked about anew.",
+    });
+}
+
+function refusal(call: ResolvedCall, verdict: Verdict): CamelError {
+  return new CamelError(
+    "denied_by_policy",
+    `Policy refuses ${call.name}: ${verdict.rule} (${verdict.source}).`,
+    {
+      next: `Don't try to get round it. Work without this, or tell the user, who can change it: ${verdict.change}`,
+      details: { rule: verdict.rule, source: verdict.source },
+    },
+  );
 }
 
 let rules: typeof Rules | undefined;
@@ -48,16 +60,11 @@ export async function judge(
   // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
   rules ??= await import("./rules.ts");
   const { firstMatch, ruleMatches } = rules;
-  const about = {
-    tool: facts.tool,
-    commands: facts.commands,
-    paths: facts.paths.map((one) => one.spellings),
-  };
   const verdict = decide(
     layers,
     facts,
     { forbidden: options.forbidden },
-    (rule) => ruleMatches(rule, about),
+    (rule) => ruleMatches(rule, facts),
     firstMatch,
   );
   // Only the user's own file has an allowlist; it answers a question and never lifts a refusal.
@@ -101,13 +108,13 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
     },
   }));
   const workspace = question.workspace("read").catch(() => undefined);
-  const spellings = await spellingsOf(question.path, workspace);
+  const named = await namesOf(question.path, workspace);
   const { firstMatch, ruleMatches } = await import("./rules.ts");
   return question.tools.every((tool) => {
     const facts: Facts = {
       tool,
       effect: "read",
-      paths: [{ spellings, access: "read" }],
+      paths: [{ ...named, access: "read" }],
       commands: [],
       urls: [],
       needsApproval: false,
@@ -116,7 +123,7 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
       layers,
       facts,
       { forbidden: options.forbidden },
-      (rule) => ruleMatches(rule, { tool, commands: [], paths: [spellings] }),
+      (rule) => ruleMatches(rule, { tool, commands: [], paths: [named] }),
       firstMatch,
     );
     return verdict.decision === "allow";
@@ -124,14 +131,16 @@ export async function mayReadPath(question: PathQuestion, options: AccessOptions
 }
 
 /** Every name the file goes by, so that neither a link nor a spelling gets round a pattern. */
-async function spellingsOf(path: string, workspace: Promise<string | undefined>): Promise<string[]> {
+async function namesOf(
+  path: string,
+  workspace: Promise<string | undefined>,
+): Promise<{ spellings: string[]; real: string[] }> {
   // At once: each is a trip through the thread pool.
-  const [real, root] = await Promise.all([realpathOfDeepestAncestor(path), workspace]);
-  const spellings = new Set([path, real]);
-  for (const one of [path, real]) {
-    if (root !== undefined && isInside(root, one)) spellings.add(relative(root, one).replaceAll("\\", "/"));
-  }
-  return [...spellings];
+  const [realPath, root] = await Promise.all([realpathOfDeepestAncestor(path), workspace]);
+  const withRelative = (one: string): string[] =>
+    root !== undefined && isInside(root, one) ? [one, relative(root, one).replaceAll("\\", "/")] : [one];
+  const real = withRelative(realPath);
+  return { spellings: realPath === path ? real : [...withRelative(path), ...real], real };
 }
 
 async function factsOf(call: ResolvedCall): Promise<Facts> {
@@ -140,7 +149,7 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
   if (touched.length > 0) {
     const workspace = call.context.workspace("read").catch(() => undefined);
     paths = await Promise.all(
-      touched.map(async ({ path, access }) => ({ spellings: await spellingsOf(path, workspace), access })),
+      touched.map(async ({ path, access }) => ({ ...(await namesOf(path, workspace)), access })),
     );
   }
   const approval =

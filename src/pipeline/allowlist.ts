@@ -30,7 +30,8 @@ export function coveringEntries(allowlist: readonly string[], facts: Facts): str
  */
 export function exactEntries(facts: Facts): string[] | undefined {
   const names = [
-    ...facts.paths.map(({ spellings }) => spellings.at(-1) ?? ""),
+    // Absolute: the same name in another project is another file.
+    ...facts.paths.map(({ spellings, real = spellings }) => real[0] ?? ""),
     ...facts.commands,
     ...facts.urls,
   ];
@@ -61,9 +62,9 @@ function parse(entry: string): { tool: string; pattern: string | undefined } {
 function thingsOf(facts: Facts): ((pattern: string) => boolean)[] {
   return [
     ...facts.paths.map(
-      ({ spellings }) =>
+      ({ spellings, real = spellings }) =>
         (pattern: string) =>
-          spellings.some((path) => matchesPath(pattern, path)),
+          real.some((path) => matchesPath(pattern, path)),
     ),
     ...[...facts.commands, ...facts.urls].map((text) => (pattern: string) => matchesName(pattern, text)),
   ];

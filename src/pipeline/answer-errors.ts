@@ -1,4 +1,4 @@
-import { toCamelError, type CamelError } from "../shared/errors.ts";
+import { ERROR_NEXT, toCamelError, type CamelError } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Call, Middleware, ToolResult } from "./call.ts";
 
@@ -19,20 +19,16 @@ export function answerErrors(options: { log: Logger }): Middleware<Call> {
 }
 
 export function errorResult(error: CamelError): ToolResult {
-  const next =
-    error.next ??
-    (error.code === "internal"
-      ? "This is a fault of the server. Don't repeat the call unchanged; tell the user."
-      : undefined);
+  const next = error.next ?? ERROR_NEXT[error.code];
   return {
     isError: true,
     code: error.code,
-    text: `Error (${error.code}): ${error.message}${next === undefined ? "" : `\nNext: ${next}`}`,
+    text: `Error (${error.code}): ${error.message}\nNext: ${next}`,
     structured: {
       error: {
         code: error.code,
         message: error.message,
-        ...(next === undefined ? {} : { next }),
+        next,
         retryable: error.retryable,
         ...(error.details === undefined ? {} : { details: error.details }),
       },

@@ -1,42 +1,65 @@
 import type { Facts } from "./policy.ts";
-import { redact } from "./redact.ts";
+import { redact, redactText } from "./redact.ts";
 
-const MOST_NAMES = 20;
+const MOST_FILES = 40;
+const LONGEST_CARD = 3_000;
 const LONGEST_STRING = 2_000;
 
 /**
- * A call as a person reads it: what it touches, then its arguments. Text of several lines stands as lines, each
- * behind a bar: nothing in it can pass for a line of the question itself.
+ * A call as a person reads it: the files it touches, then what the tool says of it, or its arguments. The files come
+ * first and by their real names: neither length nor a link may hide one.
  */
-export function approvalCard(input: Record<string, unknown>, facts: Facts): string {
-  const touched = [
-    ...facts.paths.map(({ spellings, access }) => `${access} ${visible(spellings.at(-1) ?? "")}`),
-    ...facts.commands.map((command) => `run ${visible(command)}`),
-    ...facts.urls.map((url) => `connect to ${visible(url)}`),
-  ];
-  const more = touched.length - MOST_NAMES;
+export function approvalCard(input: Record<string, unknown>, facts: Facts, said?: string): string {
+  const files = facts.paths.map(
+    ({ spellings, real = spellings, access }) => `${access} ${visibleLine(real.at(-1) ?? "")}`,
+  );
+  const more = files.length - MOST_FILES;
+  const body = said === undefined ? argumentLines(input, facts).join("\n") : visible(said);
+  return [
+    ...files.slice(0, MOST_FILES),
+    ...(more > 0 ? [`and ${more} more files`] : []),
+    ...(body === "" ? [] : [bounded(redactText(body))]),
+  ].join("\n");
+}
+
+function argumentLines(input: Record<string, unknown>, facts: Facts): string[] {
   const given = Object.entries(redact(input, LONGEST_STRING) as Record<string, unknown>).filter(
     ([, value]) => value !== undefined && value !== null,
   );
   return [
-    ...touched.slice(0, MOST_NAMES),
-    ...(more > 0 ? [`and ${more} more`] : []),
+    ...facts.commands.map((command) => `run ${visibleLine(command)}`),
+    ...facts.urls.map((url) => `connect to ${visibleLine(url)}`),
     ...given.map(([name, value]) => `${name}: ${shown(value)}`),
-  ].join("\n");
+  ];
 }
 
+/** Text of several lines stands as lines, each behind a bar: nothing in it can pass for a line of the question. */
 function shown(value: unknown): string {
-  if (typeof value !== "string" || !value.includes("\n")) return visible(JSON.stringify(value));
+  if (typeof value !== "string" || !value.includes("\n")) return visibleLine(JSON.stringify(value));
   return value
     .split("\n")
-    .map((line) => `\n  | ${visible(line)}`)
+    .map((line) => `\n  | ${visibleLine(line)}`)
     .join("");
 }
 
-/** Control and direction characters could rewrite what a terminal shows. */
+/** A question that hides a part of what is asked says so. */
+function bounded(body: string): string {
+  const hidden = body.length - LONGEST_CARD;
+  return hidden > 0
+    ? `${body.slice(0, LONGEST_CARD)}\n(${hidden} of ${body.length} characters aren't shown.)`
+    : body;
+}
+
+/** Control and direction characters as escapes: in a terminal they could paint over what a person is asked. */
 function visible(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
+  return text.replaceAll(/[^\P{Cc}\n\t]|[\p{Cf}\u2028\u2029]/gu, escaped);
+}
+
+/** The same for what must stay on its line. */
+export function visibleLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }

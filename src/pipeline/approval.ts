@@ -3,12 +3,11 @@ import type { Config } from "../config.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { ApprovalDecision, ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
-import { approvalCard } from "./approval-card.ts";
+import { approvalCard, visibleLine } from "./approval-card.ts";
 import { coveringEntries, exactEntries } from "./allowlist.ts";
 import type { Answer, Middleware, ResolvedCall } from "./call.ts";
 import type { Events } from "./events.ts";
 import type { Facts, Verdict } from "./policy.ts";
-import { redactText } from "./redact.ts";
 
 export interface ApprovalOptions {
   store: ApprovalStore;
@@ -26,7 +25,6 @@ const REQUEST_LIFE_MS = 24 * 3_600_000;
 const POLL_MS = 250;
 const PROGRESS_MS = 10_000;
 const MOST_SESSIONS = 1_000;
-const MOST_CARD = 3_000;
 
 /** What each choice would leave in force; absent where it isn't offered. */
 interface Choices {
@@ -71,9 +69,10 @@ export function approval(options: ApprovalOptions): Middleware {
   return async function approval(call, next) {
     const { verdict, facts } = call;
     if (verdict?.decision !== "ask" || facts === undefined) return next();
-    const id = idOf(call);
+    const id = await idOf(call, facts);
     const granted = sessions.get(call.caller.sessionId) ?? [];
-    if (coveringEntries(granted, facts) !== undefined) return approved(call, next);
+    if (facts.approval?.state !== "needed" && coveringEntries(granted, facts) !== undefined)
+      return approved(call, next);
     const earlier = await store.take(id);
     if (earlier !== undefined) {
       settle(call, earlier);
@@ -215,9 +214,8 @@ export function approval(options: ApprovalOptions): Middleware {
   ): Promise<ApprovalRequest> {
     const { session, always } = choicesFor(facts);
     const entries = (list: readonly string[]): string => list.map((one) => JSON.stringify(one)).join(", ");
-    const card =
-      (await call.tool.approvalPrompt?.(call.input, call.context)) ?? approvalCard(call.input, facts);
-    const reason = `${verdict.rule} (${verdict.source})`;
+    const said = await call.tool.approvalPrompt?.(call.input, call.context);
+    const reason = visibleLine(`${verdict.rule} (${verdict.source})`);
     const now = clock.now();
     return {
       id,
@@ -225,8 +223,8 @@ export function approval(options: ApprovalOptions): Middleware {
       agent: call.caller.agentId,
       client: call.caller.client,
       prompt: [
-        `${call.caller.agentId} (${call.caller.client}) wants to call ${call.tool.name}:`,
-        bounded(redactText(card)),
+        `${call.caller.agentId} (${visibleLine(call.caller.client)}) wants to call ${call.tool.name}:`,
+        approvalCard(call.input, facts, said),
         `Asked because ${reason}.`,
         ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
         always === undefined
@@ -244,7 +242,7 @@ export function approval(options: ApprovalOptions): Middleware {
 /** For a session a tool that only touches files is let through as a whole; a program or address only as it is. */
 function choicesFor(facts: Facts): Choices {
   // A tool that is made, or does more than it was approved to, is judged each time: no rule of its name fits the next.
-  if (facts.approval?.state === "needed") return {};
+  if (facts.approval?.state === "needed" || facts.effect === "extend") return {};
   const always = exactEntries(facts);
   const filesOnly = facts.commands.length === 0 && facts.urls.length === 0;
   const session = filesOnly ? [facts.tool] : always;
@@ -291,18 +289,15 @@ function required(call: ResolvedCall, request: ApprovalRequest, before = ""): Ca
   );
 }
 
-/** A question that hides a part of what is asked says so. */
-function bounded(card: string): string {
-  const hidden = card.length - MOST_CARD;
-  return hidden > 0 ? `${card.slice(0, MOST_CARD)}\n(${hidden} more characters aren't shown.)` : card;
-}
-
 function cancelled(call: ResolvedCall): CamelError {
   return new CamelError("cancelled", `${call.tool.name} was cancelled while it waited for approval.`);
 }
 
-/** The call a person saw: tool with its definition, input, caller. Another input is another id. */
-function idOf({ tool, input, caller }: ResolvedCall): string {
+/**
+ * The call a person saw: tool with its definition, input, caller, and what it touches where. Another input is another
+ * id, and so is the same input in another workspace. Long enough that nobody can find two calls with one id.
+ */
+async function idOf({ tool, input, caller, context }: ResolvedCall, touched: Facts): Promise<string> {
   const facts = [
     tool.name,
     tool.description,
@@ -312,9 +307,13 @@ function idOf({ tool, input, caller }: ResolvedCall): string {
     caller.agentId,
     caller.token ?? null,
     caller.depth,
+    await context.workspace("read").catch(() => null),
+    touched.paths,
+    touched.commands,
+    touched.urls,
   ];
   const { createHash } = process.getBuiltinModule("node:crypto");
-  return `apr_${createHash("sha256").update(JSON.stringify(facts, sortedKeys)).digest("hex").slice(0, 16)}`;
+  return `apr_${createHash("sha256").update(JSON.stringify(facts, sortedKeys)).digest("hex").slice(0, 32)}`;
 }
 
 function sortedKeys(_key: string, value: unknown): unknown {

@@ -1,7 +1,7 @@
 import type { Clock } from "../shared/clock.ts";
 import type { AuditStore } from "../stores/audit.ts";
 import type { Call, Middleware } from "./call.ts";
-import { redact, redactText } from "./redact.ts";
+import { redact } from "./redact.ts";
 
 /** Outermost, so that it sees refusals too: who called what, how it ended, how long it took. */
 export function audit(options: { store: AuditStore; clock: Clock }): Middleware<Call> {
@@ -24,7 +24,7 @@ export function audit(options: { store: AuditStore; clock: Clock }): Middleware<
       depth: call.caller.depth,
       args: redact(call.args),
       outcome: result.isError === true ? (result.code ?? "error") : "ok",
-      ...(result.isError === true ? { error: redactText(result.text.slice(0, 500)) } : {}),
+      ...(result.isError === true ? { error: redact(result.text, 500) } : {}),
       chars: result.text.length,
       ms: Math.round((ended - started) * 100) / 100,
     }));

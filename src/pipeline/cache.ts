@@ -10,8 +10,14 @@ const DEFAULT_TTL_SECONDS = 300;
  * The same question gets the same answer for a while, and while the first asker waits the others wait with it.
  * Only calls that read, only results that aren't errors, and each asker gets a copy of its own.
  */
-export function cache(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimits }): Middleware {
+export function cache(options: {
+  clock: Clock;
+  limitsOf(tool: ToolDef): ToolLimits;
+  /** Another object after every change: what was found under another policy may show too much under this one. */
+  policy: () => unknown;
+}): Middleware {
   const { clock } = options;
+  let policy = options.policy();
   const kept = new Map<string, { until: number; result: ToolResult }>();
   const running = new Map<string, Promise<ToolResult>>();
   return function cache(call, next) {
@@ -27,7 +33,12 @@ export function cache(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimi
     next: Next,
   ): Promise<ToolResult> {
     const { fields, ttlSeconds = DEFAULT_TTL_SECONDS, scope = "session" } = setting === true ? {} : setting;
-    const key = keyOf(call, fields, scope);
+    const key = await keyOf(call, fields, scope);
+    if (policy !== options.policy()) {
+      policy = options.policy();
+      kept.clear();
+      running.clear();
+    }
     const found = kept.get(key);
     if (found !== undefined && found.until > clock.monotonic()) return structuredClone(found.result);
 
@@ -45,7 +56,7 @@ export function cache(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimi
     running.set(key, work);
     try {
       const result = await work;
-      if (result.isError !== true) {
+      if (result.isError !== true && running.get(key) === work) {
         kept.delete(key);
         kept.set(key, {
           until: clock.monotonic() + ttlSeconds * 1000,
@@ -56,16 +67,23 @@ export function cache(options: { clock: Clock; limitsOf(tool: ToolDef): ToolLimi
       }
       return result;
     } finally {
-      running.delete(key);
+      if (running.get(key) === work) running.delete(key);
     }
   }
 }
 
-function keyOf(call: ResolvedCall, fields: readonly string[] | undefined, scope: string): string {
-  const { agentId, sessionId } = call.caller;
-  const owner = scope === "session" ? sessionId : scope === "agent" ? agentId : "";
+/** Whoever policy may tell apart has answers of their own: a tool leaves out what its caller may not see. */
+async function keyOf(
+  call: ResolvedCall,
+  fields: readonly string[] | undefined,
+  scope: string,
+): Promise<string> {
+  const { agentId, client, depth, makers = [], sessionId, token = "" } = call.caller;
+  const place =
+    scope === "session" ? sessionId : await call.context.workspace("read").catch(() => "no workspace");
   const input = Object.entries(call.input)
     .filter(([name]) => fields === undefined || fields.includes(name))
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([call.tool.name, scope, owner, agentId, input]);
+  const { name, fingerprint = "" } = call.tool;
+  return JSON.stringify([name, fingerprint, scope, place, agentId, client, depth, makers, token, input]);
 }

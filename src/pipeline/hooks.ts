@@ -33,7 +33,7 @@ export interface HookOptions {
   log: Logger;
 }
 
-/** An environment variable can't be longer than this on Linux; the whole is on stdin. */
+/** In bytes; Linux takes no variable much longer than this. The whole is on stdin. */
 const MAX_VARIABLE = 100_000;
 const MAX_REASON = 2_000;
 const BLOCKS = 2;
@@ -117,7 +117,7 @@ function runHook(
   { timeoutSeconds, clock }: HookOptions,
 ): Promise<{ code: number | undefined; stderr: string }> {
   const variables = Object.entries(facts)
-    .filter(([, value]) => value.length <= MAX_VARIABLE && !value.includes("\0"))
+    .filter(([, value]) => Buffer.byteLength(value) <= MAX_VARIABLE && !value.includes("\0"))
     .map(([name, value]): [string, string] => [`CAMELAGI_HOOK_${name}`, value]);
   const [program, ...args] = file.endsWith(".js") ? [process.execPath, file] : ["/bin/sh", file];
   return new Promise((resolve) => {

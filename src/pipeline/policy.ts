@@ -23,12 +23,19 @@ export interface PolicyLayer {
   policy: PolicyConfig;
 }
 
+export interface FactPath {
+  /** Every name of it: absolute, real, and relative to the workspace. What restricts counts for any of them. */
+  spellings: readonly string[];
+  /** The names of the file itself, links followed: only these can be allowed. Absent: no link is on the way. */
+  real?: readonly string[];
+  access: "read" | "write" | "delete";
+}
+
 /** What is known about a call before it runs. */
 export interface Facts {
   tool: string;
   effect: Effect;
-  /** Every spelling of each touched path: absolute, real, and relative to the workspace. */
-  paths: readonly { spellings: readonly string[]; access: "read" | "write" | "delete" }[];
+  paths: readonly FactPath[];
   commands: readonly string[];
   urls: readonly string[];
   /** The tool itself wants a person asked. */

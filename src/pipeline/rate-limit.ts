@@ -12,7 +12,9 @@ export function rateLimit(options: { clock: Clock; limitsOf(tool: ToolDef): Tool
     const now = options.clock.monotonic();
     const start = now - limit.perSeconds * 1000;
     if (windows.size > MOST_WINDOWS) forgetIdle(windows, start);
-    const key = `${call.tool.name}\0${call.caller.agentId}\0${call.caller.token ?? ""}\0${call.caller.client}`;
+    const { agentId, client, token } = call.caller;
+    // What a client calls itself it may change with every call; a token it can't.
+    const key = `${call.tool.name}\0${agentId}\0${token ?? `client ${client}`}`;
     const window = windows.get(key) ?? { times: [], first: 0 };
     windows.set(key, window);
     forgetUntil(window, start);

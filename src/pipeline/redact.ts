@@ -20,6 +20,7 @@ const SECRET_SHAPES: readonly RegExp[] = [
 ];
 
 const REDACTED = "[redacted]";
+const LONGEST_SECRET = 512;
 
 export function redactText(text: string): string {
   return SECRET_SHAPES.reduce((clean, shape) => clean.replace(shape, REDACTED), text);
@@ -28,10 +29,10 @@ export function redactText(text: string): string {
 /** A bounded, redacted copy: strings over `maxString` are cut, and nothing is deeper than eight levels. */
 export function redact(value: unknown, maxString = 2_000, depth = 0): unknown {
   if (typeof value === "string") {
-    // Cut first, with room for a secret that straddles the cut: patterns then see bounded text.
-    const cut =
-      value.length > maxString ? `${value.slice(0, maxString)}… (${value.length} characters)` : value;
-    return redactText(cut);
+    if (value.length <= maxString) return redactText(value);
+    // Cut first, so that patterns see bounded text; with room, so that they know a secret across the cut.
+    const clean = redactText(value.slice(0, maxString + LONGEST_SECRET));
+    return `${clean.slice(0, maxString)}… (${value.length} characters)`;
   }
   if (typeof value !== "object" || value === null) return value;
   if (depth >= 8) return "[deep]";

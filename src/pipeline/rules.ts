@@ -1,13 +1,15 @@
+import { homedir } from "node:os";
 import picomatch from "picomatch";
 import type { Rule } from "../config.ts";
-import { matchesName } from "../shared/glob.ts";
-import { expandHome } from "../shared/paths.ts";
+import { literalPath, matchesName } from "../shared/glob.ts";
+import type { FactPath } from "./policy.ts";
 
 const compiled = new Map<string, (path: string) => boolean>();
 
 /**
  * Path globs. Dot files match too, and case is ignored: on a case-insensitive disk `.ENV` is `.env`, and a
- * pattern that protects must not depend on the disk. A pattern without a glob also covers what lies below it.
+ * pattern that protects must not depend on the disk; so it is with the two ways to write an accent. A pattern
+ * without a glob also covers what lies below it.
  */
 export function matchesPath(pattern: string, path: string): boolean {
   let matcher = compiled.get(pattern);
@@ -16,13 +18,19 @@ export function matchesPath(pattern: string, path: string): boolean {
     if (compiled.size > 2000) compiled.clear();
     compiled.set(pattern, matcher);
   }
-  return matcher(path.replaceAll("\\", "/"));
+  return matcher(comparable(path));
+}
+
+function comparable(path: string): string {
+  return path.replaceAll("\\", "/").normalize("NFC");
 }
 
 const OPTIONS = { dot: true, nocase: true };
 
 function globsOf(pattern: string): string[] {
-  const expanded = expandHome(pattern).replace(/\/+$/, "");
+  const isBelowHome = pattern === "~" || pattern.startsWith("~/");
+  const whole = isBelowHome ? literalPath(homedir()) + pattern.slice(1) : pattern;
+  const expanded = whole.replace(/\/+$/, "").normalize("NFC");
   return [expanded, `${expanded}/**`];
 }
 
@@ -45,7 +53,7 @@ export function firstMatch(patterns: readonly string[], paths: readonly string[]
   if (sieve === undefined) sieves.set(patterns, (sieve = sieveOf(patterns)));
   const { expression, literal } = sieve;
   const passes = (path: string): boolean => {
-    const spelled = path.replaceAll("\\", "/");
+    const spelled = comparable(path);
     return expression === undefined || expression.test(spelled) || literal.has(spelled);
   };
   if (!paths.some(passes)) return undefined;
@@ -65,14 +73,14 @@ function sieveOf(patterns: readonly string[]): Sieve {
 
 export interface RuleFacts {
   tool: string;
-  /** Every spelling of each touched path: absolute, and relative to the workspace. */
-  paths: readonly (readonly string[])[];
+  paths: readonly Pick<FactPath, "spellings" | "real">[];
   commands: readonly string[];
 }
 
 /**
  * Whether the rule is about this call. A rule that restricts fires if any path or command matches; one that
- * allows only if all do, so that a second file in a patch can't ride on the first one's permission.
+ * allows only if all do, so that a second file in a patch can't ride on the first one's permission. Nor can a link
+ * lend its place to the file it leads to.
  */
 export function ruleMatches(rule: Rule, facts: RuleFacts): boolean {
   if (!matchesName(rule.tool, facts.tool)) return false;
@@ -81,7 +89,9 @@ export function ruleMatches(rule: Rule, facts: RuleFacts): boolean {
     rule.decision === "allow" ? items.length > 0 && items.every(test) : items.some(test);
   if (
     path !== undefined &&
-    !some(facts.paths, (spellings) => spellings.some((one) => matchesPath(path, one)))
+    !some(facts.paths, ({ spellings, real = spellings }) =>
+      (rule.decision === "allow" ? real : spellings).some((one) => matchesPath(path, one)),
+    )
   )
     return false;
   if (command !== undefined && !some(facts.commands, (one) => matchesName(command, one))) return false;
@@ -94,7 +104,7 @@ export function exampleMatches(rule: Rule, example: string): boolean {
   const argument = colon < 0 ? [] : [example.slice(colon + 1)];
   return ruleMatches(rule, {
     tool: colon < 0 ? example : example.slice(0, colon),
-    paths: rule.path === undefined ? [] : argument.map((one) => [one]),
+    paths: rule.path === undefined ? [] : argument.map((one) => ({ spellings: [one] })),
     commands: rule.command === undefined ? [] : argument,
   });
 }

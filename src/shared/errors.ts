@@ -77,6 +77,42 @@ export const ERROR_MEANINGS: Partial<Record<ErrorCode, string>> = {
   internal: "A bug in camel-mcp. Please report it with the message.",
 };
 
+/** The next step where the error itself names none. */
+export const ERROR_NEXT: Record<ErrorCode, string> = {
+  invalid_input: "Correct the arguments and repeat the call.",
+  invalid_config: "Tell the user to correct the config file.",
+  unknown_tool: "Use a tool that is listed.",
+  denied_by_policy: "Don't try to get round it. Work without this, or tell the user.",
+  approval_required: "Ask the user to approve it, then repeat exactly the same call.",
+  approval_denied: "Don't repeat the call. Ask the user what to do instead.",
+  blocked_by_hook: "Don't repeat the call unchanged. Follow what the reason says, or tell the user.",
+  rate_limited: "Wait a little, then repeat the call.",
+  limit_reached: "Go on without it, or ask the user to raise the limit.",
+  circuit_open: "Do something else, and try it again later.",
+  path_outside_root: "Use a path inside the folder.",
+  path_forbidden: "Use another file, or tell the user.",
+  not_found: "Check the name; list what there is.",
+  not_a_file: "Name a file.",
+  not_text: "Use a tool that reads this kind of file.",
+  already_exists: "Choose another name, or change what is there.",
+  conflict: "Look at it again, then repeat the call.",
+  too_large: "Send or ask for less in one call.",
+  patch_invalid: "Correct the patch and send all of it again.",
+  patch_no_match: "Read the file again and make the patch from what it says now.",
+  patch_ambiguous: "Add context lines until the place is the only one.",
+  tool_failed: "Correct the arguments if the message says so; else tell the user.",
+  workspace_unsafe: "Ask the user to start the server with --workspace and the project's folder.",
+  busy: "Wait a moment, then repeat the call.",
+  timeout: "Ask for less in one call, then try again.",
+  cancelled: "Repeat the call if it is still wanted.",
+  damaged: "Tell the user; a backup or a new one is needed.",
+  unauthorized: "Tell the user that the identity or the PIN was not accepted.",
+  unavailable: "Wait, then repeat the call; if it stays so, tell the user.",
+  io_error: "Check that the disk has space and can be written, then repeat the call.",
+  usage: "See camel-mcp --help.",
+  internal: "This is a fault of the server. Don't repeat the call unchanged; tell the user.",
+};
+
 export interface CamelErrorOptions {
   /** The next step, one sentence, imperative. */
   next?: string;

@@ -18,7 +18,7 @@ export function matchesName(pattern: string, name: string): boolean {
 
 /** A path as a pattern that matches only itself: a folder may be called `a[b]`. */
 export function literalPath(path: string): string {
-  return path.replaceAll("\\", "/").replace(/[*?[\]{}()!+@]/g, "\\$&");
+  return path.replaceAll("\\", "/").replace(/[*?[\]{}()!@+|]/g, "\\$&");
 }
 
 /** The candidate nearest to `word` by edit distance, if it is near enough to be a slip of the finger. */

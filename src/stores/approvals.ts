@@ -50,7 +50,7 @@ export interface ApprovalStore {
 
 /** A decision that isn't used in this time is void: the person meant the call they saw, now. */
 const DECISION_LIFE_MS = 15 * 60_000;
-const ID = /^apr_[0-9a-f]{16}$/;
+const ID = /^apr_[0-9a-f]{32}$/;
 
 /** `<id>.request.json`, and beside it `<id>.decision.json` once somebody decided. */
 export function createFileApprovals(options: { directory: string; clock: Clock }): ApprovalStore {

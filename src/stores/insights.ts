@@ -134,7 +134,8 @@ function count(line: string, state: Insights): void {
   const { tool } = entry.data;
   if (event !== "tool_call" || tool === undefined) return;
 
-  const agent = (state.agents[entry.data.agent ?? ""] ??= {
+  const agentId = entry.data.agent ?? "";
+  const agent = (state.agents[agentId] = own(state.agents, agentId) ?? {
     tools: {},
     unknownTools: {},
     failures: {},
@@ -144,7 +145,7 @@ function count(line: string, state: Insights): void {
     bump(agent.unknownTools, tool);
     return;
   }
-  const figures = (agent.tools[tool] ??= {
+  const figures = (agent.tools[tool] = own(agent.tools, tool) ?? {
     uses: 0,
     ok: 0,
     codes: {},
@@ -174,8 +175,13 @@ function shapeOf(text: string): string {
     .slice(0, 200);
 }
 
+/** Names come from callers, and every object has a `constructor`. */
+function own<T>(record: Record<string, T>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
 function bump(counts: Record<string, number>, key: string): void {
-  counts[key] = (counts[key] ?? 0) + 1;
+  counts[key] = (own(counts, key) ?? 0) + 1;
   dropRarest(counts, (value) => value);
 }
 
@@ -186,7 +192,7 @@ function tally(
   sample: unknown,
 ): void {
   const text = typeof sample === "string" ? sample : JSON.stringify(sample ?? {});
-  counts[key] = { count: (counts[key]?.count ?? 0) + 1, tool, sample: text.slice(0, 500) };
+  counts[key] = { count: (own(counts, key)?.count ?? 0) + 1, tool, sample: text.slice(0, 500) };
   dropRarest(counts, (value) => value.count);
 }
 

@@ -4,7 +4,7 @@ import { defineTool } from "./tool.ts";
 
 const PAGE = 7_000;
 /** Room for the line that names the next page. */
-const TAIL = 300;
+const TAIL = 200;
 
 export const getToolResponse = defineTool({
   name: "get_tool_response",
@@ -38,11 +38,9 @@ export const getToolResponse = defineTool({
         next: "Repeat the original call and use the id it gives.",
       });
     }
-    const from = Math.min(Math.max(0, offset ?? 0), whole.length);
-    // A page must not itself be too long.
-    const most = Math.min(PAGE, Math.max(1, context.outputChars - TAIL));
-    const content = whole.slice(from, from + Math.min(Math.max(1, limit ?? PAGE), most));
-    const end = from + content.length;
+    const from = wholeCharacter(whole, Math.min(Math.max(0, offset ?? 0), whole.length));
+    const end = pageEnd(whole, from, limit ?? PAGE, context.outputChars);
+    const content = whole.slice(from, end);
     const more = end < whole.length;
     const tail = more
       ? `\n[${end} of ${whole.length} characters shown so far. Next: {"id":"${id}","offset":${end}}]`
@@ -53,3 +51,17 @@ export const getToolResponse = defineTool({
     };
   },
 });
+
+/** A page must pass the cap on answers as it is, in both its forms: a cut one would lose what the cut took. */
+function pageEnd(whole: string, from: number, limit: number, cap: number): number {
+  let size = Math.min(Math.max(1, limit), PAGE, cap - TAIL, whole.length - from);
+  while (size > 1 && JSON.stringify(whole.slice(from, from + size)).length > cap) size = Math.ceil(size / 2);
+  const end = wholeCharacter(whole, from + size);
+  return end > from ? end : Math.min(from + 2, whole.length);
+}
+
+/** `at`, or the place before it where it is in the middle of a character that takes two. */
+function wholeCharacter(text: string, at: number): number {
+  const code = text.codePointAt(at - 1) ?? 0;
+  return at > 0 && at < text.length && code > 0xffff ? at - 1 : at;
+}

@@ -120,7 +120,7 @@ describe("answers", () => {
     expect(asked).toContain("\nwrite a.txt\npatch: \n  | *** Begin Patch\n  | *** Add File: a.txt\n");
     expect(asked).toContain("  | +x\\u{1b}[2Jy\n  | +\\u{202e}z\n");
     await patch(camel, `${"long/".repeat(800)}b.txt`, ({ message }) => ((asked = message), undefined));
-    expect(asked).toMatch(/\(\d+ more characters aren't shown\.\)/);
+    expect(asked).toMatch(/… \(\d+ characters\)/);
   });
 
   test("session holds for the session only; always writes the shown entry and keeps comments", async () => {
@@ -141,12 +141,13 @@ describe("answers", () => {
 
     const fresh = await startCamel(box);
     await patch(fresh, "src/d.txt", remember("always"));
-    expect(shown).toContain('"apply_patch:src/d.txt"');
+    const entry = `apply_patch:${join(box.workspace, "src/d.txt")}`;
+    expect(shown).toContain(JSON.stringify(entry));
     const config = await readFile(join(box.home, "config.yaml"), "utf8");
     expect(config).toContain("# mine");
     expect(config).toContain("mode: smart # careful");
     const later = await startCamel(box);
-    expect(later.config().settings.approvals.allowlist).toEqual(["apply_patch:src/d.txt"]);
+    expect(later.config().settings.approvals.allowlist).toEqual([entry]);
     await later.dispatcher.call(
       callOf("apply_patch", { patch: "*** Begin Patch\n*** Delete File: src/d.txt\n*** End Patch" }),
     );
@@ -168,7 +169,7 @@ describe("answers", () => {
 });
 
 describe("without anybody to ask", () => {
-  const idIn = (result: ToolResult): string => /apr_[0-9a-f]{16}/.exec(result.text)?.[0] ?? "";
+  const idIn = (result: ToolResult): string => /apr_[0-9a-f]{32}/.exec(result.text)?.[0] ?? "";
 
   test("the call is refused with an id; approved elsewhere, the same call works exactly once", async () => {
     const box = await sandbox(SMART);

@@ -137,6 +137,10 @@ export const toolCreate = defineTool({
     return foreseen(input, context);
   },
   async approvalPrompt(input, context) {
+    if (!definesTool(input)) {
+      const version = input.version == null ? "" : `, version ${input.version}`;
+      return `${input.action} the tool ${JSON.stringify(input.name ?? "")}${version}`;
+    }
     const { cards } = await import("./plan.ts");
     return cards(input, context);
   },

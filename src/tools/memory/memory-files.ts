@@ -55,7 +55,7 @@ export async function memoryRootOf(
 ): Promise<{ root: string; path: string; prefix: string }> {
   const [, name, path] = /^(?:\.\/)*shared\/([^/]+)\/(.+)$/.exec(filePath.replaceAll("\\", "/")) ?? [];
   if (name === undefined || path === undefined)
-    return { root: await context.memoryRoot(), path: filePath, prefix: "" };
+    return { root: await context.memoryRoot(), path: filePath.replaceAll("\\", "/"), prefix: "" };
   const granted = context.sharedMemory();
   const found = granted.find((one) => one.name === name);
   if (found === undefined) {
