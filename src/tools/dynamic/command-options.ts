@@ -48,6 +48,8 @@ export function only(options: {
     let takesNext = false;
     for (const arg of args) {
       if (takesNext) takesNext = false;
+      // Some systems read no options behind an operand: there it is the next operand.
+      else if (operands.length > 0 && arg.startsWith("-")) return false;
       else if (arg.startsWith("--") && arg !== "--") {
         const name = arg.split("=", 1)[0] ?? arg;
         if (longValued.includes(name)) takesNext = name === arg;
@@ -68,7 +70,7 @@ export function only(options: {
   };
 }
 
-/** For programs that read their options as whole words. */
+/** For programs that read their options as whole words, up to the first operand. */
 export function wholeWords(
   flags: readonly string[],
   valued: readonly string[],
@@ -78,7 +80,8 @@ export function wholeWords(
     let operands = 0;
     for (let at = 0; at < args.length; at += 1) {
       const arg = args[at] ?? "";
-      if (valued.includes(arg)) at += 1;
+      if (operands > 0) operands += 1;
+      else if (valued.includes(arg)) at += 1;
       else if (arg.startsWith("-")) {
         if (!flags.includes(arg)) return false;
       } else operands += 1;
