@@ -71,7 +71,6 @@ const HOSTILE: Record<string, string> = {
   "the host function once more": "return await globalThis.__host('echo_it', '{}');",
   "a polluted prototype":
     "Object.prototype.value = 'polluted'; Object.prototype.isError = false; return ({}).nope.x;",
-  "a replaced JSON": "JSON.stringify = () => { for (;;) {} }; return 1;",
   "a replaced promise":
     "Promise.prototype.then = () => { throw new Error('no') }; return await tools.call('echo_it', { input: 'x' }).nope.x;",
   "an exit": "std.exit(1);",
