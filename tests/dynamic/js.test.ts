@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Camel } from "../../src/camel.ts";
 import { call, sandbox, startCamel } from "../harness.ts";
+import { untilGone } from "./until-gone.ts";
 
 /** Each tries to run for ever, to take all memory, to flood, or to get out. `input.input` is the text "x". */
 const HOSTILE: Record<string, string> = {
@@ -77,6 +78,68 @@ const HOSTILE: Record<string, string> = {
   "a debugger that throws odd things": "throw { toString() { for (;;) {} } };",
   "a thrown proxy": "throw new Proxy({}, { get() { throw 1; } });",
 };
+
+Object.assign(HOSTILE, {
+  // more time
+  "a loop in a stack trace":
+    "Error.prepareStackTrace = () => { for (;;) {} }; return String(new Error('x').stack);",
+  "a loop in a species":
+    "class A extends Array { static get [Symbol.species]() { return function () { for (;;) {} }; } } return new A(1, 2).map((x) => x);",
+  "a loop in an argument's keys":
+    "return await tools.call('echo_it', new Proxy({}, { ownKeys() { for (;;) {} } }));",
+  "a loop in an argument's getter": "return await tools.call('echo_it', { get input() { for (;;) {} } });",
+  "a loop in a tool's name": "return await tools.call({ toString() { for (;;) {} } }, {});",
+  "a loop in a result's then": "return { get then() { for (;;) {} } };",
+  "thenables that hand on for ever": "return { then(r) { r({ then(r2) { r2(this); } }); } };",
+  "a loop in an error's message":
+    "const e = new Error('x'); Object.defineProperty(e, 'message', { get() { for (;;) {} } }); throw e;",
+  "a loop before anything is exported": "for (;;) {} export default () => 1;",
+  "a wait before anything is exported": "await new Promise(() => {}); export default () => 1;",
+  "a search in an endless array": "return Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);",
+  "an endless join": "return new Array(4e9).join('x').length;",
+  "an eval without end": "for (;;) eval('1 + 1');",
+  "promises that double":
+    "const f = () => new Promise((r) => r()).then(() => Promise.all([f(), f()])); await f();",
+  "a queue that only grows": "for (;;) Promise.resolve().then(() => {});",
+  "words that blow up": "return /^(\\w+\\s?)*$/.test('a'.repeat(50) + '!');",
+  // more memory
+  "floats without end": "const a = []; for (;;) a.push(new Float64Array(1e6).fill(1));",
+  "a buffer that grows":
+    "const b = new ArrayBuffer(1, { maxByteLength: 2 ** 31 }); b.resize(2 ** 31 - 1); return 1;",
+  "a shared buffer": "return new SharedArrayBuffer(2 ** 31).byteLength;",
+  "a pattern of parentheses": "return new RegExp('('.repeat(50000) + ')'.repeat(50000)).test('');",
+  "a text of brackets": "return JSON.parse('['.repeat(1e6));",
+  "source of parentheses": "return eval('('.repeat(1e5) + '1' + ')'.repeat(1e5));",
+  "arrays in arrays": "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a.flat(Infinity).length;",
+  "proxies of proxies": "let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); return p.x;",
+  "a long line of prototypes":
+    "let o = {}; for (let i = 0; i < 1e6; i++) o = Object.create(o); return 'x' in o;",
+  "functions bound to functions": "let f = () => 1; for (let i = 0; i < 1e5; i++) f = f.bind(); return f();",
+  "weak maps of weak maps":
+    "const m = new WeakMap(); let k = {}; for (;;) { const n = {}; m.set(n, k); k = n; }",
+  "a huge padding": "return 'x'.padEnd(2 ** 29, 'ab').length;",
+  "a huge power": "return (2n ** 10000000n).toString().length;",
+  // more ways out
+  "process through an async generator":
+    "return (async function* () {}).constructor('yield process')().next();",
+  "process through a generator":
+    "return Object.getPrototypeOf(function* () {}).constructor('return process')().next();",
+  "the host function before it is hidden":
+    "const h = globalThis.__host; export default async () => await h('tool_create', '{}');",
+  "WebAssembly from bytes": "return WebAssembly.instantiate(new Uint8Array([0, 97, 115, 109]));",
+  "a wait on shared memory": "return await Atomics.waitAsync(new Int32Array(8), 0, 0).value;",
+  "an import of data": "return await import('data:text/javascript,export default 1');",
+  "a print": "print('{}');",
+  "a console": "console.log('{}');",
+  "no default export": "export const a = 1;",
+  "a big integer as result": "return 1n;",
+  "a cyclic argument": "const a = {}; a.a = a; return await tools.call('echo_it', a);",
+  "many calls at once":
+    "return await Promise.all(Array.from({ length: 500 }, () => tools.call('echo_it', { input: 'x' })));",
+  "a result of escapes": "return '\\u0000'.repeat(400000);",
+  "nothing thrown": "throw undefined;",
+  "a huge message": "throw new Error('x'.repeat(1e7));",
+});
 
 async function makeTools(
   camel: Camel,
@@ -207,6 +270,57 @@ describe("js tools", () => {
     expect((await call(camel, "twice", { input: "1,2,3" })).text).toBe("12");
     expect((await call(camel, "typed", { input: "abc" })).text).toBe("10");
   });
+
+  test("what a source returns or replaces can't upset the answer", async () => {
+    const camel = await startCamel(await sandbox());
+    const sources: Record<string, [source: string, text: string]> = {
+      a_function: ["return () => 1;", "null"],
+      a_symbol: ["return Symbol('x');", "null"],
+      nothing: ["return undefined;", "null"],
+      hides_itself: ["return { toJSON() { return undefined; } };", "null"],
+      no_json: ["JSON.stringify = () => { for (;;) {} }; return 1;", "1"],
+      odd_json: ["JSON.stringify = () => '{'; JSON.parse = () => 5; return 'x';", "x"],
+      odd_tools: ["globalThis.__tools = '['; Object.freeze(globalThis); return 2;", "2"],
+      on_one_line: ["const a = 3; export default () => a;", "3"],
+      exports_later: ["function f() { return 4; } export { f as default };", "4"],
+      lost_promise: ["Promise.reject(new Error('lost')); return 5;", "5"],
+    };
+    for (const [name, [source, text]] of Object.entries(sources)) {
+      await makeTools(camel, { [name]: { source } });
+      expect(await call(camel, name, { input: "" }), name).toMatchObject({ text });
+    }
+  });
+
+  test("calls that a source doesn't wait for end with it", async () => {
+    const box = await sandbox({ "home/config.yaml": "rules:\n  - { tool: '*', decision: allow }\n" });
+    const camel = await startCamel(box, { env: { PATH: process.env["PATH"] } });
+    for (const [name, command_template] of [
+      ["sleeps", "sh -c 'echo $$ > pid; exec sleep 300'"],
+      ["shows_pid", "cat pid"],
+    ])
+      await call(camel, "tool_create", {
+        action: "create",
+        definition: { name, description: "x", sandbox: "off", strategy: { type: "shell", command_template } },
+      });
+    const made = await call(camel, "tool_create", {
+      action: "create",
+      definition: {
+        name: "leaves",
+        description: "x",
+        strategy: {
+          type: "js",
+          tools: ["sleeps", "shows_pid"],
+          max_calls: 200,
+          source:
+            "tools.sleeps({}); for (;;) { const pid = await tools.shows_pid({}).then((a) => Number(a.text), () => 0); if (pid > 0) return pid; }",
+        },
+      },
+    });
+    expect(made.isError, made.text).toBeUndefined();
+    const left = await call(camel, "leaves", { input: "" });
+    expect(left.isError, left.text).toBeUndefined();
+    await untilGone(Number(left.text));
+  }, 30_000);
 
   test("nothing of one call is left for the next", async () => {
     const camel = await startCamel(await sandbox());
