@@ -1,4 +1,5 @@
-import { access, readdir } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { access, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -197,6 +198,26 @@ describe("shell tools, run for real beside a canary", () => {
     }
     expect(await readdir(box.workspace)).toEqual(["file.txt"]);
     expect(await exists(join(box.workspace, "..", "CANARY"))).toBe(false);
+  });
+
+  test("every line that needs no approval leaves everything as it was", async () => {
+    const box = await sandbox({ "workspace/file": "b\na\n", "workspace/a": "1\n", "workspace/b": "2\n" });
+    const before = await readdir(box.workspace);
+    for (const line of BENIGN_LINES) {
+      const lexed = lexCommand(line);
+      const argv = "parts" in lexed ? lexed.parts.map((part) => part.text) : [];
+      // Of a compound the first command; a program that isn't installed here changes nothing either.
+      const end = argv.findIndex((word) => [";", "&&", "|"].includes(word));
+      const [program = "", ...args] = end < 0 ? argv : argv.slice(0, end);
+      spawnSync(program, args, {
+        cwd: box.workspace,
+        env: { PATH: process.env["PATH"], HOME: box.home },
+        timeout: 5_000,
+        input: "",
+      });
+      expect(await readdir(box.workspace), line).toEqual(before);
+    }
+    expect(await readFile(join(box.workspace, "file"), "utf8")).toBe("b\na\n");
   });
 
   test("any text at all reaches the program unchanged", async () => {
