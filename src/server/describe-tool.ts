@@ -1,6 +1,8 @@
 import type { Tool } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { builtinTools } from "../tools/index.ts";
 import type { ToolDef } from "../tools/tool.ts";
+import { finishedSchemas } from "./finished-schemas.ts";
 import { textHost } from "./text-hosts.ts";
 
 /** How tools look to this client. */
@@ -21,11 +23,7 @@ export function describeTool(tool: ToolDef, prefix = ""): Tool {
     rest = {
       title: tool.title,
       description: tool.description,
-      inputSchema:
-        tool.inputSchema === undefined
-          ? jsonSchema(tool.schema, "input")
-          : { ...tool.inputSchema, type: "object" },
-      ...(tool.output === undefined ? {} : { outputSchema: outputSchemaOf(tool.output) }),
+      ...schemasOf(tool),
       annotations: {
         title: tool.title,
         readOnlyHint: tool.effect === "read",
@@ -39,7 +37,26 @@ export function describeTool(tool: ToolDef, prefix = ""): Tool {
   return { name: prefix + tool.name, ...rest };
 }
 
-function jsonSchema(schema: z.ZodObject, io: "input" | "output"): { type: "object"; [key: string]: unknown } {
+type JsonSchema = { type: "object"; [key: string]: unknown };
+
+export interface JsonSchemas {
+  inputSchema: JsonSchema;
+  outputSchema?: JsonSchema;
+}
+
+function schemasOf(tool: ToolDef): JsonSchemas {
+  const finished = finishedSchemas[tool.name];
+  if (finished !== undefined && builtinTools.includes(tool)) return finished;
+  return {
+    inputSchema:
+      tool.inputSchema === undefined
+        ? jsonSchema(tool.schema, "input")
+        : { ...tool.inputSchema, type: "object" },
+    ...(tool.output === undefined ? {} : { outputSchema: outputSchemaOf(tool.output) }),
+  };
+}
+
+function jsonSchema(schema: z.ZodObject, io: "input" | "output"): JsonSchema {
   const { $schema: _, additionalProperties: _unused, ...rest } = z.toJSONSchema(schema, { io });
   // No additionalProperties: a boolean or empty schema makes some hosts drop every tool of the server.
   return { ...rest, type: "object" };
@@ -49,7 +66,7 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): { type: "objec
  * Nothing is required in it: 1.x clients check the structured content of errors against it too, and would turn an
  * error that says what to do next into one of the protocol that doesn't.
  */
-function outputSchemaOf(output: z.ZodObject): { type: "object"; [key: string]: unknown } {
+function outputSchemaOf(output: z.ZodObject): JsonSchema {
   const { required: _, ...rest } = jsonSchema(output, "output");
   return rest;
 }
