@@ -138,7 +138,7 @@ describe("the SDK comes in later", () => {
     );
     await answers;
     await host.ask(6, "ping");
-    expect(host.seen.map((message) => message["id"]).toSorted()).toEqual([...ids, 6]);
+    expect(host.seen.map((message) => Number(message["id"])).toSorted((a, b) => a - b)).toEqual([...ids, 6]);
     expect(host.seen.find((message) => message["id"] === 5)).toMatchObject({
       result: { content: [{ text: "1: one" }] },
     });
