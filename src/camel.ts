@@ -39,7 +39,7 @@ import { literalPath, matchesName } from "./shared/glob.ts";
 import { isAgentId, newId } from "./shared/ids.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
 import { expandHome, realpathOfDeepestAncestor } from "./shared/paths.ts";
-import { resolveWorkspace } from "./shared/workspace.ts";
+import { createFolderNames, resolveWorkspace } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
 import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
@@ -234,11 +234,12 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     },
   });
 
+  const folders = createFolderNames(clock);
   const contextFor = (call: Call): ToolContext => {
     // Asked for several times in a call; it is one folder for the whole of it.
     const found: { read?: Promise<string>; write?: Promise<string> } = {};
     const workspace: ToolContext["workspace"] = (wanted) =>
-      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted));
+      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted, folders));
     return {
       caller: call.caller,
       callId: call.id,
@@ -390,7 +391,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
       hooks(hookRunner), // the user's scripts: may block before, see the result after
-      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
+      announceDue({ clock, inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],

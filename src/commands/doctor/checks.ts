@@ -10,7 +10,7 @@ import { systemClock } from "../../shared/clock.ts";
 import { toCamelError } from "../../shared/errors.ts";
 import { newId } from "../../shared/ids.ts";
 import { silentLogger } from "../../shared/log.ts";
-import { resolveWorkspace } from "../../shared/workspace.ts";
+import { createFolderNames, resolveWorkspace } from "../../shared/workspace.ts";
 import { createFileTokens } from "../../stores/tokens.ts";
 import type { Finding } from "./doctor.ts";
 
@@ -99,7 +99,7 @@ export async function checkWorkspace({ flags }: CommandContext): Promise<Finding
     cwd: process.cwd(),
   };
   try {
-    const path = await resolveWorkspace(hints, () => Promise.resolve([]), "write");
+    const path = await resolveWorkspace(hints, () => Promise.resolve([]), "write", createFolderNames(systemClock));
     return [{ check: "workspace", status: "ok", says: path }];
   } catch (error) {
     return [
