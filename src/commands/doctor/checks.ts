@@ -99,7 +99,12 @@ export async function checkWorkspace({ flags }: CommandContext): Promise<Finding
     cwd: process.cwd(),
   };
   try {
-    const path = await resolveWorkspace(hints, () => Promise.resolve([]), "write", createFolderNames(systemClock));
+    const path = await resolveWorkspace(
+      hints,
+      () => Promise.resolve([]),
+      "write",
+      createFolderNames(systemClock),
+    );
     return [{ check: "workspace", status: "ok", says: path }];
   } catch (error) {
     return [
