@@ -1,13 +1,12 @@
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
-import { createAsking } from "../server/ask.ts";
-import { createMcpServer } from "../server/mcp.ts";
-import { systemClock } from "../shared/clock.ts";
-import { watchAll } from "../server/watches.ts";
+import { describeFor } from "../server/describe-tool.ts";
+import { clientNameOf, identityOf } from "../server/identity.ts";
+import { page } from "../server/page.ts";
 import type { Logger } from "../shared/log.ts";
 import { MAX_MESSAGE_BYTES } from "./line-guard.ts";
-import { withResourceUpdates } from "./listen.ts";
+import { openLazily } from "./stdio-opening.ts";
+import type { StdioSession } from "./stdio-session.ts";
 import { createStdioWire } from "./stdio-wire.ts";
 
 export interface StdioOptions {
@@ -26,11 +25,9 @@ export function serveOnStdio(options: StdioOptions): {
   done: Promise<void>;
   stop: () => Promise<void>;
 } {
-  const { camel, log, stdin, stdout } = options;
+  const { camel, log, stdin, stdout, version } = options;
   // One a process, and a name for the log rather than a secret: random bytes would load node:crypto at every start.
   const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
-  const asking = createAsking({ clock: systemClock });
-  const servers = new Set<ReturnType<typeof createMcpServer>>();
   const wire = createStdioWire({
     stdin,
     stdout,
@@ -46,35 +43,26 @@ export function serveOnStdio(options: StdioOptions): {
     sessionId,
     depth: options.depth ?? 0,
   } as const;
-  const { transport, stop: stopWatching } = withResourceUpdates(wire, (uris, client, changed) =>
-    watchAll(camel.resources, uris, { ...peer, client }, changed),
-  );
-  const handle = serveStdio(
-    () => {
-      const server = createMcpServer(
-        {
-          version: options.version,
-          dispatcher: camel.dispatcher,
-          resources: camel.resources,
-          asking,
-          prefix: () => camel.config().settings.tools.prefix,
-          outputChars: () => camel.config().settings.limits.outputChars,
-          ready: () => camel.refresh(),
-          onClose: () => servers.delete(server),
-        },
-        peer,
-      );
-      servers.add(server);
-      return server;
+  let session: StdioSession | undefined;
+  const opening = openLazily({
+    wire,
+    log,
+    identity: identityOf(version),
+    async listTools(clientInfo) {
+      await camel.refresh();
+      const client = clientNameOf(clientInfo);
+      const tools = camel.dispatcher.list({ ...peer, client });
+      const describe = describeFor(client, camel.config().settings.tools.prefix);
+      return { ...page(tools, undefined, describe, "tools") };
     },
-    {
-      transport,
-      onerror: (error) => log.debug(`stdio: ${error.message}`),
+    async load() {
+      const { startSession } = await import("./stdio-session.ts");
+      return (transport) => {
+        session = startSession(transport, { camel, version, peer, log });
+      };
     },
-  );
-  const stopListening = camel.onToolsChanged(() => {
-    for (const server of servers) void server.sendToolListChanged().catch(() => {});
   });
+  const stopListening = camel.onToolsChanged(() => (session ?? opening).toolsChanged());
 
   let finish = (): void => {};
   const ended = new Promise<void>((resolve) => (finish = resolve));
@@ -87,9 +75,7 @@ export function serveOnStdio(options: StdioOptions): {
   const stop = async (): Promise<void> => {
     finish();
     stopListening();
-    stopWatching();
-    asking.close();
-    await handle.close();
+    await (session ?? opening).close();
     await camel.close();
   };
   return { done: ended.then(stop), stop };
