@@ -3,11 +3,15 @@ import type { Camel } from "../camel.ts";
 import { describeFor } from "../server/describe-tool.ts";
 import { clientNameOf, identityOf } from "../server/identity.ts";
 import { page } from "../server/page.ts";
+import { systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
 import { MAX_MESSAGE_BYTES } from "./line-guard.ts";
 import { openLazily } from "./stdio-opening.ts";
 import type { StdioSession } from "./stdio-session.ts";
 import { createStdioWire } from "./stdio-wire.ts";
+
+/** How long a call that is under way when the host goes may take to end by itself. */
+const LAST_ANSWERS_MS = 1_000;
 
 export interface StdioOptions {
   camel: Camel;
@@ -66,9 +70,18 @@ export function serveOnStdio(options: StdioOptions): {
 
   let finish = (): void => {};
   const ended = new Promise<void>((resolve) => (finish = resolve));
-  // All three: hosts end a server by closing the pipe, and a pipe can break instead of ending.
-  stdin.once("end", finish);
-  stdin.once("close", finish);
+  // What was asked before the end is answered: scripts write their requests into a pipe and close it at once.
+  stdin.once("end", () => {
+    const timer = systemClock.setTimeout(finish, LAST_ANSWERS_MS);
+    void wire.answered().then(() => {
+      timer.cancel();
+      finish();
+    });
+  });
+  // Hosts end a server by closing the pipe, and a pipe can break instead of ending.
+  stdin.once("close", () => {
+    if (!stdin.readableEnded) finish();
+  });
   stdin.once("error", finish);
   stdout.once("error", finish);
 
