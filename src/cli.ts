@@ -49,7 +49,8 @@ Flags on every command (and their environment names)
   --json             machine-readable output where a command has any
   --help, --version
 
-\`camel-mcp COMMAND --help\` tells more about a command.
+Exit codes: 0 done, 1 failed, 2 a wrong command line; \`policy\` also has 3 ask and 4 deny. With --json an error is
+{"error": {code, message, next}} on stdout. \`camel-mcp COMMAND --help\` tells more about a command.
 `;
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
