@@ -87,6 +87,9 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   demo: async () => (await import("./commands/demo.ts")).demo,
 };
 
+/** What a shell expects of a program that was left with Ctrl-C. */
+const INTERRUPTED = 130;
+
 async function main(argv: readonly string[]): Promise<number> {
   const { flags, words } = parseCommandLine(argv);
   if (flags.version === true) return print(`${VERSION}\n`);
@@ -171,6 +174,7 @@ function fail(thrown: unknown, argv: readonly string[]): number {
   if (argv.includes("--json")) print(`${JSON.stringify({ error: { code, message, next } })}\n`);
   process.stderr.write(`camel-mcp: ${message}\n${next === undefined ? "" : `${next}\n`}`);
   if (code === "internal" && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ""}\n`);
+  if (code === "cancelled") return INTERRUPTED;
   return code === "usage" ? 2 : 1;
 }
 

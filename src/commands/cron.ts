@@ -75,7 +75,7 @@ async function tick(context: CommandContext): Promise<number> {
   context.print(
     context.flags.json === true
       ? `${JSON.stringify({ jobs, next: next === undefined ? null : new Date(next).toISOString() })}\n`
-      : `${jobs} jobs; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
+      : `${jobs} ${jobs === 1 ? "job" : "jobs"}; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
   );
   return 0;
 }

@@ -113,7 +113,9 @@ export function parseCommandLine(argv: readonly string[]): { flags: Flags; words
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const unknown = /Unknown option '(-[^']*)'/.exec(message)?.[1];
-    throw usageError(unknown === undefined ? `${message}.` : `${unknown} is not a flag.${guessFor(unknown)}`);
+    if (unknown !== undefined) throw usageError(`${unknown} is not a flag.${guessFor(unknown)}`);
+    const bare = /'(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message)?.[1];
+    throw usageError(bare === undefined ? `${message}.` : `${bare} needs a value.`);
   }
 }
 
