@@ -12,6 +12,7 @@ import type { Caller, Progress } from "../tools/context.ts";
 import type { ToolDef } from "../tools/tool.ts";
 import type { Asking } from "./ask.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import { leanSchema } from "./lean-schema.ts";
 import type { MemoryResources, Refused } from "./resources.ts";
 import { textHost } from "./text-hosts.ts";
 import { MAX_WATCHED } from "./watches.ts";
@@ -252,7 +253,7 @@ export function describeTool(tool: ToolDef, prefix = ""): Tool {
 }
 
 function jsonSchema(schema: z.ZodObject, io: "input" | "output"): { type: "object"; [key: string]: unknown } {
-  const { $schema: _, additionalProperties: _unused, ...rest } = z.toJSONSchema(schema, { io });
+  const { $schema: _, additionalProperties: _unused, ...rest } = leanSchema(z.toJSONSchema(schema, { io }));
   // No additionalProperties: a boolean or empty schema makes some hosts drop every tool of the server.
   return { ...rest, type: "object" };
 }
