@@ -23,6 +23,7 @@ import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-v
 import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
+import { finishedSchemas } from "./build-schemas.mjs";
 import { emitTypes } from "./build-types.mjs";
 import { withLock } from "./lock.mjs";
 import { sourceStamp, STAMP_FILE } from "./stamp.mjs";
@@ -103,7 +104,13 @@ function cliBundle(validator) {
     input: {
       ...shared,
       input: { cli: entry },
-      plugins: [directBuiltins(), lazyValidator(validator), finishedDefaults(), refuseTopLevelAwait()],
+      plugins: [
+        directBuiltins(),
+        lazyValidator(validator),
+        finishedDefaults(),
+        finishedSchemas(),
+        refuseTopLevelAwait(),
+      ],
     },
     output: {
       ...output,

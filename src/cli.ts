@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { homedir } from "node:os";
 // Static on purpose: this is the start-up path of every host, and one file loads faster than several.
 import { checkSyntax, parseCommandLine, type Flags } from "./commands/flags.ts";
 import { usageError } from "./commands/options.ts";
@@ -107,6 +108,7 @@ async function main(argv: readonly string[]): Promise<number> {
       `--agent: "${agentId}" is not an agent id: letters, digits, dot, dash, underscore; at most 64.`,
     );
   checkFolder();
+  checkHome(flags.home ?? process.env["CAMELAGI_HOME"]);
   const context: CommandContext = {
     words: words.slice(1),
     flags,
@@ -133,6 +135,21 @@ function checkFolder(): void {
       cause: error,
       next: "Change to a folder that exists, then try again.",
     });
+  }
+}
+
+/** In a container a user may have neither HOME nor a line in the system's list of users. */
+function checkHome(stateFolder: string | undefined): void {
+  try {
+    homedir();
+  } catch (error) {
+    if (stateFolder === undefined)
+      throw new CamelError("not_found", "This user has no home folder, so there is no place for the state.", {
+        cause: error,
+        next: "Set HOME, or give a folder with --home or CAMELAGI_HOME.",
+      });
+    // What systems call the home of users that have none.
+    process.env["HOME"] = "/nonexistent";
   }
 }
 

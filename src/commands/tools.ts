@@ -1,6 +1,6 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
-import { describeTool } from "../server/mcp.ts";
+import { describeTool } from "../server/describe-tool.ts";
 import { closest } from "../shared/glob.ts";
 import { newId } from "../shared/ids.ts";
 import type { ToolDef } from "../tools/tool.ts";

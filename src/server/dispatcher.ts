@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { LoadedConfig } from "../config-load.ts";
-import type { Call, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
+import type { Call, CallContext, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
 import { compose } from "../pipeline/compose.ts";
 import { NOTHING_REFUSES, isListed, layersFor } from "../pipeline/policy.ts";
 import { CamelError } from "../shared/errors.ts";
 import { closest } from "../shared/glob.ts";
-import type { Caller, ToolContext } from "../tools/context.ts";
+import type { Caller } from "../tools/context.ts";
 import type { ToolDef, Touches } from "../tools/tool.ts";
 
 /** The one door: whatever executes anything, calls `call`. */
@@ -28,7 +28,7 @@ export interface DispatcherOptions {
   outer: readonly Middleware<Call>[];
   /** Around calls whose tool and input are known. Outermost first. */
   inner: readonly Middleware[];
-  contextFor(call: Call): ToolContext;
+  contextFor(call: Call): CallContext;
 }
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {

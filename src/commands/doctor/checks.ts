@@ -11,7 +11,7 @@ import { toCamelError } from "../../shared/errors.ts";
 import { closest } from "../../shared/glob.ts";
 import { newId } from "../../shared/ids.ts";
 import { silentLogger } from "../../shared/log.ts";
-import { resolveWorkspace } from "../../shared/workspace.ts";
+import { createFolderNames, resolveWorkspace } from "../../shared/workspace.ts";
 import { createFileTokens } from "../../stores/tokens.ts";
 import { builtinTools } from "../../tools/index.ts";
 import { isWritable } from "./check-stores.ts";
@@ -136,7 +136,8 @@ export async function checkWorkspace({ flags }: CommandContext): Promise<Finding
     cwd: process.cwd(),
   };
   try {
-    const path = await resolveWorkspace(hints, () => Promise.resolve([]), "write");
+    const folders = createFolderNames(systemClock);
+    const path = await resolveWorkspace(hints, () => Promise.resolve([]), "write", folders);
     if (await isWritable(path)) return [{ check: "workspace", status: "ok", says: path }];
     return [
       {
