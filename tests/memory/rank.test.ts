@@ -25,7 +25,11 @@ const WORDS = [
 ];
 const line = fc
   .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 9 })
-  .chain((words) => fc.constantFrom("", "# ", "Anna: ", "- ").map((lead) => `${lead}${words.join(" ")}.`));
+  .chain((words) =>
+    fc
+      .tuple(fc.constantFrom("", "# ", "Anna: ", "- "), fc.constantFrom(".", "?", '?"'))
+      .map(([lead, end]) => `${lead}${words.join(" ")}${end}`),
+  );
 const texts = fc.array(
   fc.array(line, { maxLength: 12 }).map((lines) => lines.join("\n")),
   { minLength: 1, maxLength: 4 },
@@ -39,6 +43,7 @@ interface OracleUnit {
   file: number;
   isName: boolean;
   isHeading: boolean;
+  asks: boolean;
   /** Words, and pairs of a dense script. */
   length: number;
   counts: Map<string, number>;
@@ -60,6 +65,7 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
         file: number,
         isName,
         isHeading: unit.kind === UNIT_HEADING,
+        asks: /[?？]["')]*$/.test(own) && !isName,
         length: allTerms(own).filter((term) => !/^\p{Script=Han}$/u.test(term)).length,
         counts,
         labels: new Set(allTerms(label)),
@@ -119,7 +125,7 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
           const long = 1 - T.b + (T.b * from.length) / average;
           const saturated = (times * (T.k1 + 1)) / (times + T.k1 * long);
           const plain = asked.weight * idf * saturated * scale * (from.isName ? T.heading : 1);
-          const near = (T.spread[distance - 1] ?? 0) * (at < other ? T.back : 1);
+          const near = (T.spread[distance - 1] ?? 0) * (at < other ? T.back : from.asks ? T.asked : 1);
           const given = distance > 0 ? plain * near : from.labels.has(term) ? plain * T.label : plain;
           most = Math.max(most, given);
         }
