@@ -3,7 +3,7 @@ import { HashTable } from "./hash-table.ts";
 import { fold, termOf } from "./normalise.ts";
 import { POSTING_LABEL, PostingLists } from "./posting-lists.ts";
 import type { Segment, SegmentFile } from "./segment.ts";
-import { GROUP_PREFIX, hashTerm } from "./term-hash.ts";
+import { familyOf, hashTerm } from "./term-hash.ts";
 import { tokenize, type TokenKind } from "./tokenize.ts";
 import { endsAsking, splitUnits, UNIT_ASKS, UNIT_CONTINUES, UNIT_NAME, type Unit } from "./units.ts";
 
@@ -101,8 +101,9 @@ export class SegmentBuilder {
     const id = this.#postings.create();
     this.#terms.add(hash.low, hash.high, id);
     this.#groupNext.push(id);
-    if (kind === "word" && term.length >= GROUP_PREFIX) {
-      const group = hashTerm(term.slice(0, GROUP_PREFIX));
+    const family = kind === "word" ? familyOf(term) : undefined;
+    if (family !== undefined) {
+      const group = hashTerm(family);
       const head = this.#groups.get(group.low, group.high);
       if (head < 0) this.#groups.add(group.low, group.high, id);
       else {
