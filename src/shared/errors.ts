@@ -139,6 +139,9 @@ export class CamelError extends Error {
   }
 }
 
+const NO_RIGHTS =
+  "Ask the user to correct its owner and rights, or use another path (the state directory: --home).";
+
 const ERRNO: Record<string, { code: ErrorCode; next: string }> = {
   ENOENT: { code: "not_found", next: "Check that the path exists." },
   ENOTDIR: { code: "not_found", next: "A part of that path is a file and not a folder; use another path." },
