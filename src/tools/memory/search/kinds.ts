@@ -55,6 +55,40 @@ political: liberal conservative democrat republican vote campaign election right
 trait personality attribute describe: kind thoughtful brave caring creative generous honest passionate supportive patient driven
 military: army navy marine veteran soldier deploy
 friend: buddy pal bestie mate roommate neighbor
+music musician song: band concert album singer guitar piano playlist lyric festival vinyl
+competition contest tournament: win place trophy medal final match compete champion score
+achievement accomplish milestone success: win award promote graduate finish publish medal record pass
+challenge struggle obstacle difficulty setback: hard tough stress worry fail lose fear injury
+project: build design develop prototype finish launch
+business startup company shop: store customer client launch product market sale investor loan
+travel trip vacation destination visit: flight hotel beach island paris london rome japan italy spain mexico hawaii cruise tour airport camp
+hometown origin roots: grow born childhood village
+memory childhood nostalgia: remember kid grandma grandpa young
+symbol symbolize represent meaning significance: remind mean stand
+inspire motivate influence encourage: passion remind hero mentor
+collect collection: figurine stamp coin vinyl book card sneaker poster
+ingredient recipe: flour sugar butter egg milk garlic onion oil salt cheese chocolate vanilla
+appliance: fridge oven microwave dishwasher washer dryer vacuum toaster
+room: kitchen bedroom bathroom basement garage attic office balcony
+symptom pain: headache fever cough nausea fatigue dizzy rash ache
+body: arm leg back shoulder knee ankle hip neck stomach hand
+doctor medical: hospital clinic appointment checkup surgeon prescription diagnosis therapist dentist
+subject: math science history biology physics chemistry art english economics psychology
+season: summer winter spring autumn fall
+meal: breakfast lunch dinner brunch
+software programming code: app website python javascript database server framework script
+document paperwork: passport visa contract lease form license application
+habit routine lifestyle: morning daily quit diet sleep walk
+gathering reunion: party dinner picnic barbecue family friend
+transportation commute: drive bus train bike subway walk
+accident emergency: crash hit hospital broken damage fire
+ceremony: graduation wedding funeral baptism
+reading author genre: novel fantasy mystery fiction romance thriller poetry
+beauty style: hair makeup dye cut tattoo
+camp trip: tent campfire trail lake mountain
+allergic allergy: nut peanut dairy gluten pollen shellfish egg fur dust
+nut: peanut almond walnut cashew hazelnut pecan pistachio
+renovate improvement: paint floor kitchen roof repair wall
 goal plan: want hope dream aim`;
 
 const table = new Map<string, Set<string>>();

@@ -4,6 +4,11 @@ export const UNIT_HEADING = 1;
 /** The file's own name, as a unit without text at the top of the file. */
 export const UNIT_NAME = 2;
 
+/** Flag of a unit that goes on in the line of the one before it. */
+export const UNIT_CONTINUES = 1;
+/** Flag of a unit that ends in a question mark. */
+export const UNIT_ASKS = 2;
+
 /** One sentence, line or heading. Offsets are UTF-16 positions in the file's text. */
 export interface Unit {
   start: number;
@@ -24,6 +29,7 @@ const LONGEST = 400;
 const STOPS = ".!?…";
 const DENSE_STOPS = "。！？｡";
 const CLOSERS = "\"'”’)]」』）";
+const ASKING = "?？؟";
 const STOP = 1;
 const DENSE_STOP = 2;
 /** Between the cells of a table. */
@@ -111,6 +117,13 @@ function sentenceEnd(text: string, from: number, to: number): number {
     if (end < to && isSpace(text.charCodeAt(end))) return skipSpace(text, end, to);
   }
   return to;
+}
+
+/** Whether what stands between `from` and `to` ends as a question does. */
+export function endsAsking(text: string, from: number, to: number): boolean {
+  let at = to - 1;
+  while (at > from && CLOSERS.includes(text[at] ?? "")) at -= 1;
+  return at >= from && ASKING.includes(text[at] ?? "");
 }
 
 function roleOf(code: number): number {
