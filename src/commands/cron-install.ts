@@ -119,12 +119,18 @@ function defaultKind(): Installation["kind"] {
   return process.platform === "win32" ? "schtasks" : "systemd";
 }
 
+/** What can't be read must not be taken for empty: it would be written over. */
 async function currentCrontab(): Promise<string> {
-  // No crontab yet is an error of the program, and an empty one for us.
-  return run("crontab", ["-l"]).then(
-    ({ stdout }) => stdout,
-    () => "",
-  );
+  try {
+    return (await run("crontab", ["-l"], { env: { ...process.env, LC_ALL: "C" } })).stdout;
+  } catch (error) {
+    const said = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
+    if (/\bno crontab\b/i.test(said)) return "";
+    throw new CamelError("io_error", `Your crontab can't be read: ${said.trim() || String(error)}`, {
+      cause: error,
+      next: "Nothing was changed. See that `crontab -l` works, or use `camel-mcp cron install systemd`.",
+    });
+  }
 }
 
 /** Pure, so that what would be installed can be printed and tested. */

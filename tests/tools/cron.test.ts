@@ -378,6 +378,23 @@ describe("the command line", () => {
     expect((await cron("uninstall", "systemd")).stdout).toContain("nothing to take back");
   });
 
+  it.skipIf(process.platform === "win32")("a crontab that can't be read isn't written over", async () => {
+    const box = await sandbox({
+      "bin/crontab": `#!/bin/sh\nif [ "$1" = -l ]; then cat "$HOME/says" >&2; exit 1; fi\ncp "$1" "$HOME/tab"\n`,
+      "home/says": "crontab: cannot open spool\n",
+    });
+    const bin = join(box.home, "..", "bin");
+    await chmod(join(bin, "crontab"), 0o755);
+    const install = () =>
+      runCli(["cron", "install", "crontab"], box, { env: { PATH: `${bin}:${process.env["PATH"]}` } });
+    const refused = await install();
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("cannot open spool")]);
+    expect(await readdir(box.home)).not.toContain("tab");
+    await box.write("home/says", "no crontab for u\n");
+    expect((await install()).code).toBe(0);
+    expect(await readdir(box.home)).toContain("tab");
+  });
+
   it("a job folder that can't be read is an error, not an empty list", async () => {
     const box = await sandbox({ "home/cron/x": "" });
     await symlink("jobs", join(box.home, "cron", "jobs"));
