@@ -9,6 +9,13 @@ export const LISTED = [
   ..."python3 python perl ruby node sh bash env xargs nice timeout sudo awk sed less vim man make npm".split(
     " ",
   ),
+  ..."tclsh zsh ksh rake gradle cargo rm touch ssh script npx docker xxd shuf base64 iconv hostname arch".split(
+    " ",
+  ),
+  ..."gzip ar mkfifo ldd bat fzf cowsay msgfilter multitime pdb openvt yash ld-linux-x86-64.so.2 php8.2".split(
+    " ",
+  ),
+  ..."if for while case export set hash python3.12 perl5.36 column uniq java go".split(" "),
 ];
 
 const shellSyntax = [
@@ -138,6 +145,113 @@ const execOptions = [
   "diff --output=CANARY a b",
 ];
 
+/** Asking for a version is harmless only where it ends there. */
+const versionsThatArent = [
+  ...["sh -v", "bash -v", "zsh -v", "ksh -v", "python3 -v", "tclsh --version"].map(
+    (reads) => `echo 'touch CANARY' | ${reads}`,
+  ),
+  ..."make rake gradle sh bash python3 node perl env sudo nice xargs script ssh rm touch npx docker"
+    .split(" ")
+    .map((program) => `${program} version`),
+  "sudo -v",
+  "env -v",
+  // Either may be redirected by a file of the project.
+  "cargo --version",
+  "gradle --version",
+];
+
+/** `--` may be the value of the option before it, and then what follows is an option all the same. */
+const swallowedDashes = [
+  "sort --random-source -- -o CANARY file",
+  "rg -e -- --pre ./x .",
+  "rg -g -- --pre=./x x",
+  "tree -P -- -o CANARY",
+  "file -m -- -C",
+  "jq --arg a -- -f prog.jq",
+];
+
+const operandsThatWrite = [
+  "date 010112002020",
+  "date -u 010112002020.30",
+  "uniq -f 1 file CANARY",
+  "uniq -w 3 - CANARY",
+  "uniq file -c",
+  "xxd a CANARY",
+  "xxd -ps a CANARY",
+  "xxd a -s",
+  "hostname other",
+  "hostname -F file",
+  "shuf -o CANARY file",
+  "shuf -zoCANARY file",
+  "base64 -o CANARY -i a",
+  "iconv -oCANARY a",
+  "sort --files0-from=list",
+  "diff --pag a b",
+  "diff -l a b",
+  `jq -n 'import "credentials" as $c {search:"."}; $c'`,
+  `jq -n 'include "x"; f'`,
+  "find -files0-from list",
+];
+
+const gitThatDoesMore = [
+  "git",
+  "git -C /tmp/x status",
+  "git --git-dir=/tmp/x log",
+  "git -p log",
+  "git -c alias.x='!touch CANARY' x",
+  "git --config-env=core.pager=X log",
+  "git log --outp=CANARY",
+  "git diff --no-index a b",
+  "git log --show-signature",
+  "git log --format=%G?",
+  "git for-each-ref --format='%(signature)'",
+  "git grep --open=./x foo",
+  "git cat-file --filters HEAD:x",
+  "git branch other",
+  "git branch -D main",
+  "git tag v1",
+  "git tag -v v1",
+  "git remote update",
+  "git remote add x ext::y",
+  "git config core.pager ./x",
+  "git config --get x --file /tmp/y",
+  "git stash",
+  "git stash drop",
+  "git reflog expire --all",
+  "git fetch",
+  "git bisect run touch CANARY",
+  "git submodule foreach touch CANARY",
+  "git unknown",
+];
+
+const otherNames = [
+  "python3.12 x.py",
+  "perl5.36 -e x",
+  "php8.2 -r x",
+  "ld-linux-x86-64.so.2 ./x",
+  "yash -c x",
+  "bat --pager ./x y",
+  "fzf --preview x",
+  "cowsay -f ./x.cow y",
+  "msgfilter -P sh",
+  "multitime ls",
+  "openvt ls",
+  "pdb x",
+  "ldd ./x",
+  "ar x a",
+  "gzip file",
+  "mkfifo CANARY",
+  "if true; then touch CANARY; fi",
+  "for i in a; do touch CANARY; done",
+  "while true; do ls; done",
+  "export PATH=.; ls",
+  "set -x",
+  "hash -p ./x ls",
+  "ls &&",
+  "| ls",
+  'echo "$[1+1]"',
+];
+
 const limits = [`echo ${"x ".repeat(9)}`, `echo ${"x".repeat(129)}`];
 
 /** None of these may run without somebody being asked. */
@@ -147,6 +261,11 @@ export const HOSTILE_LINES: readonly string[] = [
   ...interpreters,
   ...wrappers,
   ...execOptions,
+  ...versionsThatArent,
+  ...swallowedDashes,
+  ...operandsThatWrite,
+  ...gitThatDoesMore,
+  ...otherNames,
   ...limits,
 ];
 
@@ -198,6 +317,51 @@ export const BENIGN_LINES: readonly string[] = [
   "git --version",
   "python3 --version",
   "node -v",
+  "java -version",
+  "go version",
+  "bash --version",
+  "perl -v",
+  "ls -la;",
+  "date -Iseconds",
+  "date -u +%s",
+  "date -d '2 days ago' +%F",
+  "date --iso-8601=seconds",
+  "uniq -f 1 file",
+  "uniq --skip-fields 1 file",
+  "sort -to file",
+  "sort -t, -k2 file",
+  "xxd -l 16 file",
+  "shuf -n 1 file",
+  "base64 -d file",
+  "column -t file",
+  "hostname",
+  "hostname -f",
+  "arch",
+  "rg --pretty foo",
+  "rg -ez foo",
+  "jq .important a.json",
+  "jq '.includes[]' a.json",
+  "tree -a -I node_modules",
+  "git status",
+  "git status --porcelain=v2",
+  "git --no-pager log -n 5",
+  "git log --oneline --graph --all",
+  "git log --since='2 days ago' -- src/a.ts",
+  "git diff HEAD~1 -- src",
+  "git diff --cached --name-only",
+  "git show HEAD:src/a.ts",
+  "git branch -a",
+  "git branch --contains HEAD",
+  "git tag --list 'v*'",
+  "git remote -v",
+  "git rev-parse --abbrev-ref HEAD",
+  "git ls-files '*.ts'",
+  "git blame -L 1,10 src/a.ts",
+  "git grep -n foo -- src",
+  "git config --get user.name",
+  "git stash list",
+  "git reflog",
+  "git log --oneline | head -n 5",
 ];
 
 /** Values for a placeholder: each would make the canary if anything but the program read it. */

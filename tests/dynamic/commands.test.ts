@@ -1,11 +1,15 @@
+import { spawnSync } from "node:child_process";
 import { access, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { configSchema } from "../../src/config.ts";
+import { coveringEntries, exactEntries } from "../../src/pipeline/allowlist.ts";
+import { ruleMatches } from "../../src/pipeline/rules.ts";
 import { judgeArgv, judgeCommandLine } from "../../src/tools/dynamic/command-policy.ts";
 import { lexCommand } from "../../src/tools/dynamic/command-lexer.ts";
 import { call, sandbox, startCamel } from "../harness.ts";
+import { untilGone } from "./until-gone.ts";
 import { BENIGN_LINES, HOSTILE_LINES, HOSTILE_TEMPLATES, HOSTILE_VALUES, LISTED } from "./command-corpus.ts";
 
 const policyWith = (shell: object) => configSchema.parse({ shell }).shell;
@@ -57,10 +61,18 @@ describe("command policy", () => {
       "echo $(rm x)",
       "busybox rm x",
       "git push origin",
+      "git push",
+      "GIT push origin",
+      "git -C x push origin",
+      "git --no-pager push",
+      "git -c a=b push origin",
+      "sudo git push origin",
+      "sh -c 'cd x && git push'",
       "ls && /usr/bin/git push origin",
+      "git push > log",
     ])
       expect(judgeCommandLine(line, policy).decision, line).toBe("deny");
-    for (const line of ["echo rm", "ls rm", "cat form.txt", "git pull"])
+    for (const line of ["echo rm", "ls rm", "cat form.txt", "git pull", "git log push", "git status > x"])
       expect(judgeCommandLine(line, policy).decision, line).not.toBe("deny");
   });
 
@@ -71,6 +83,24 @@ describe("command policy", () => {
     expect(judgeArgv(["mytool", "status", "x"], policy).decision).toBe("ask");
     expect(judgeArgv(["mytool run x"], policy).decision).toBe("ask");
     expect(judgeArgv(["./mytool", "run"], policy).decision).toBe("ask");
+  });
+
+  test("a command that is written out is vetted by whoever wrote it, one with a wildcard isn't", () => {
+    const policy = policyWith({
+      allowedCommands: ["npm test", "make *", "cargo test *", "git *", "python3"],
+    });
+    expect(judgeCommandLine("npm test", policy).decision).toBe("allow");
+    expect(judgeCommandLine("git log -n 3", policy).decision).toBe("allow");
+    for (const line of [
+      "npm test --script-shell=./x",
+      "npm run test",
+      "make all",
+      "cargo test --config build.rustc-wrapper=./x",
+      "git -c core.pager=./x log",
+      "python3",
+      "python3 x.py",
+    ])
+      expect(judgeCommandLine(line, policy).decision, line).toBe("ask");
   });
 
   test("one more segment never widens, and any quoting of words gives them back", () => {
@@ -96,6 +126,57 @@ describe("command policy", () => {
   });
 });
 
+describe("patterns of rules and of the allowlist", () => {
+  const facts = (command: string) => ({
+    tool: "run_it",
+    effect: "exec" as const,
+    paths: [],
+    commands: [command],
+    urls: [],
+    needsApproval: false,
+  });
+  const rule = (decision: "allow" | "deny", command: string) => ({ tool: "*", decision, command });
+
+  test("a wildcard lets nothing pass that starts other programs", () => {
+    for (const [pattern, command, passes] of [
+      ["git *", "git status", true],
+      ["git *", "git log --oneline", true],
+      ["git *", 'git -c "alias.x=!touch CANARY" x', false],
+      ["git *", "git push", false],
+      ["find *", "find . -delete", false],
+      ["find *", "find . -name x", true],
+      ["npm *", "npm test", false],
+      ["npm test", "npm test", true],
+      ["python3 *", "python3 x.py", false],
+      ["mytool *", "mytool anything", true],
+      ["*", "python3 x.py", true],
+    ] as const) {
+      expect(ruleMatches(rule("allow", pattern), facts(command)), `${pattern}: ${command}`).toBe(passes);
+      const entries = coveringEntries([`run_it:${pattern}`], facts(command));
+      expect(entries !== undefined, `${pattern}: ${command}`).toBe(passes);
+    }
+  });
+
+  test("a rule that denies a command isn't got round by its spelling", () => {
+    for (const command of [
+      "rm -r x",
+      "/bin/rm -r x",
+      "RM -r x",
+      "sudo rm -r x",
+      'sh -c "cd a; rm -r x"',
+      "xargs rm",
+    ])
+      expect(ruleMatches(rule("deny", "rm *"), facts(command)), command).toBe(true);
+    expect(ruleMatches(rule("deny", "rm *"), facts("ls rm"))).toBe(false);
+  });
+
+  test("always is never offered for what runs anything, whatever its number", () => {
+    for (const program of ["python3.12", "php8.2", "/usr/bin/env", "gawk", "ksh93", "lua5.4", "make", "sudo"])
+      expect(exactEntries(facts(`${program} x`)), program).toBeUndefined();
+    expect(exactEntries(facts("ls -l"))).toEqual(["run_it:ls -l"]);
+  });
+});
+
 describe("shell tools, run for real beside a canary", () => {
   const open = { "home/config.yaml": "rules:\n  - { tool: '*', decision: allow }\n" };
 
@@ -117,6 +198,26 @@ describe("shell tools, run for real beside a canary", () => {
     }
     expect(await readdir(box.workspace)).toEqual(["file.txt"]);
     expect(await exists(join(box.workspace, "..", "CANARY"))).toBe(false);
+  });
+
+  test("every line that needs no approval leaves everything as it was", async () => {
+    const box = await sandbox({ "workspace/file": "b\na\n", "workspace/a": "1\n", "workspace/b": "2\n" });
+    const before = await readdir(box.workspace);
+    for (const line of BENIGN_LINES) {
+      const lexed = lexCommand(line);
+      const argv = "parts" in lexed ? lexed.parts.map((part) => part.text) : [];
+      // Of a compound the first command; a program that isn't installed here changes nothing either.
+      const end = argv.findIndex((word) => [";", "&&", "|"].includes(word));
+      const [program = "", ...args] = end < 0 ? argv : argv.slice(0, end);
+      spawnSync(program, args, {
+        cwd: box.workspace,
+        env: { PATH: process.env["PATH"], HOME: box.home },
+        timeout: 5_000,
+        input: "",
+      });
+      expect(await readdir(box.workspace), line).toEqual(before);
+    }
+    expect(await readFile(join(box.workspace, "file"), "utf8")).toBe("b\na\n");
   });
 
   test("any text at all reaches the program unchanged", async () => {
@@ -268,18 +369,3 @@ describe("shell tools, run for real beside a canary", () => {
     expect((await make("bad_env", { command_template: "env", env: { OK: "{{input}}" } })).isError).toBe(true);
   });
 });
-
-/** Resolves when no such process runs; the test's own time limit is the other way out. */
-async function untilGone(pid: number): Promise<void> {
-  const runs = async (): Promise<boolean> => {
-    try {
-      process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-    // Dead but not yet collected by whoever adopted it.
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-    return !/\) Z /.test(stat);
-  };
-  while (await runs()) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -1,83 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Camel } from "../../src/camel.ts";
 import { call, sandbox, startCamel } from "../harness.ts";
-
-/** Each tries to run for ever, to take all memory, to flood, or to get out. `input.input` is the text "x". */
-const HOSTILE: Record<string, string> = {
-  // time
-  "an endless loop": "while (true) {}",
-  "an endless loop that does something": "let n = 0; for (;;) n = (n * 31 + 7) % 1e9;",
-  "a loop in a getter": "return { get a() { for (;;) {} } };",
-  "a loop in toJSON": "return { toJSON() { for (;;) {} } };",
-  "a loop in a proxy trap": "return JSON.stringify(new Proxy({}, { ownKeys() { for (;;) {} } }));",
-  "a loop in a valueOf": "return +{ valueOf() { for (;;) {} } };",
-  "a generator without end": "function* g() { for (;;) yield 1; } let s = 0; for (const x of g()) s += x;",
-  "a promise storm": "const f = () => Promise.resolve().then(f); await f();",
-  "a storm of many promises":
-    "const f = () => { for (let i = 0; i < 100; i++) Promise.resolve().then(f); }; f(); await new Promise(() => {});",
-  "an async loop": "for (;;) await null;",
-  "a promise that never settles": "await new Promise(() => {});",
-  "a thenable that calls back for ever":
-    "const t = { then(r) { r(t2); } }; const t2 = { then(r) { r(t); } }; await t;",
-  "a regular expression that blows up": "return /^(a+)+$/.test('a'.repeat(40) + 'b');",
-  "another one": "return /(x+x+)+y/.exec('x'.repeat(60));",
-  "a third one": "return /^(([a-z])+.)+[A-Z]([a-z])+$/.test('a'.repeat(60));",
-  "a sort that never agrees":
-    "return new Array(200000).fill(0).map((_, i) => i).sort(() => { for (let i = 0; i < 1e4; i++); return 1; }).length;",
-  "a huge number": "let x = 2n; for (;;) x = x ** 2n;",
-  "a huge factorial": "let x = 1n; for (let i = 1n; ; i++) x *= i;",
-  "a catch that starts over": "for (;;) { try { for (;;) {} } catch {} }",
-  "a finally that starts over": "const f = () => { try { for (;;) {} } finally { f(); } }; f();",
-  // memory
-  "an array without end": "const a = []; for (;;) a.push(a.length + 'x');",
-  "a string that doubles": "let s = 'x'; for (;;) s += s;",
-  "one huge string": "return 'x'.repeat(2 ** 29).length;",
-  "many huge strings": "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length);",
-  "huge buffers": "const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1));",
-  "one huge buffer": "return new ArrayBuffer(2 ** 31).byteLength;",
-  "a map without end": "const m = new Map(); for (let i = 0; ; i++) m.set(i, { i });",
-  "a deep recursion": "const f = (n) => f(n + 1) + 1; return f(0);",
-  "a recursion through JSON":
-    "let o = {}; const top = o; for (let i = 0; i < 1e6; i++) o = o.a = {}; return top;",
-  "a cyclic result": "const a = {}; a.a = a; return a;",
-  "a recursion through toString": "const o = { toString() { return '' + o; } }; return '' + o;",
-  "closures without end":
-    "let f = () => 1; for (;;) { const g = f; const big = new Array(100).fill(g); f = () => g() + big.length; }",
-  // too much
-  "a huge result": "return 'x'.repeat(5e6);",
-  "a huge array as result": "return new Array(2e5).fill('xxxxxxxxxx');",
-  "a flood of calls":
-    "for (let i = 0; i < 1000; i++) tools.call('echo_it', { input: String(i) }); await new Promise(() => {});",
-  "a flood of calls one by one": "for (let i = 0; ; i++) await tools.call('echo_it', { input: 'x' });",
-  "a huge argument": "return await tools.call('echo_it', { input: 'x'.repeat(4e6) });",
-  "a tool that isn't named": "return await tools.call('apply_patch', { patch: 'x' });",
-  tool_create: "return await tools.call('tool_create', { action: 'list' });",
-  // getting out: each throws, because there is nothing there
-  "process through a constructor": "return this.constructor.constructor('return process')().env;",
-  "process through a function": "return Function('return process')().pid;",
-  "process through an error":
-    "try { null.x } catch (e) { return e.constructor.constructor('return process.env')(); }",
-  "process through a tool's promise":
-    "const p = tools.call('echo_it', { input: 'x' }); return p.constructor.constructor('return process.env')();",
-  "process through the input": "return input.constructor.constructor('return process.env')();",
-  require: "return require('fs').readFileSync('/etc/passwd', 'utf8');",
-  "an import": "return (await import('node:fs')).readFileSync('/etc/passwd', 'utf8');",
-  "an import by name": "return await import('tool2');",
-  fetch: "return await fetch('http://127.0.0.1/');",
-  "a timer": "return setTimeout(() => {}, 1);",
-  "a worker": "return new Worker('x');",
-  "shared memory": "return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);",
-  WebAssembly: "return WebAssembly.Memory.name;",
-  "the host function once more": "return await globalThis.__host('echo_it', '{}');",
-  "a polluted prototype":
-    "Object.prototype.value = 'polluted'; Object.prototype.isError = false; return ({}).nope.x;",
-  "a replaced JSON": "JSON.stringify = () => { for (;;) {} }; return 1;",
-  "a replaced promise":
-    "Promise.prototype.then = () => { throw new Error('no') }; return await tools.call('echo_it', { input: 'x' }).nope.x;",
-  "an exit": "std.exit(1);",
-  "a debugger that throws odd things": "throw { toString() { for (;;) {} } };",
-  "a thrown proxy": "throw new Proxy({}, { get() { throw 1; } });",
-};
+import { HOSTILE_PROGRAMS } from "./js-corpus.ts";
+import { untilGone } from "./until-gone.ts";
 
 async function makeTools(
   camel: Camel,
@@ -93,7 +18,7 @@ async function makeTools(
 }
 
 describe("js tools", () => {
-  test(`${Object.keys(HOSTILE).length} hostile programs are contained while the server answers`, async () => {
+  test(`${Object.keys(HOSTILE_PROGRAMS).length} hostile programs are contained while the server answers`, async () => {
     const camel = await startCamel(await sandbox());
     await makeTools(camel, { echo_it: { source: "return input.input;" } });
     const before = process.memoryUsage().rss;
@@ -108,7 +33,7 @@ describe("js tools", () => {
         await new Promise((resolve) => setImmediate(resolve));
       }
     })();
-    const entries = Object.entries(HOSTILE);
+    const entries = Object.entries(HOSTILE_PROGRAMS);
     expect(entries.length).toBeGreaterThanOrEqual(40);
     const attack = async ([what, source]: [string, string], index: number): Promise<void> => {
       const name = `hostile_${index}`;
@@ -208,6 +133,57 @@ describe("js tools", () => {
     expect((await call(camel, "twice", { input: "1,2,3" })).text).toBe("12");
     expect((await call(camel, "typed", { input: "abc" })).text).toBe("10");
   });
+
+  test("what a source returns or replaces can't upset the answer", async () => {
+    const camel = await startCamel(await sandbox());
+    const sources: Record<string, [source: string, text: string]> = {
+      a_function: ["return () => 1;", "null"],
+      a_symbol: ["return Symbol('x');", "null"],
+      nothing: ["return undefined;", "null"],
+      hides_itself: ["return { toJSON() { return undefined; } };", "null"],
+      no_json: ["JSON.stringify = () => { for (;;) {} }; return 1;", "1"],
+      odd_json: ["JSON.stringify = () => '{'; JSON.parse = () => 5; return 'x';", "x"],
+      odd_tools: ["globalThis.__tools = '['; Object.freeze(globalThis); return 2;", "2"],
+      on_one_line: ["const a = 3; export default () => a;", "3"],
+      exports_later: ["function f() { return 4; } export { f as default };", "4"],
+      lost_promise: ["Promise.reject(new Error('lost')); return 5;", "5"],
+    };
+    for (const [name, [source, text]] of Object.entries(sources)) {
+      await makeTools(camel, { [name]: { source } });
+      expect(await call(camel, name, { input: "" }), name).toMatchObject({ text });
+    }
+  });
+
+  test("calls that a source doesn't wait for end with it", async () => {
+    const box = await sandbox({ "home/config.yaml": "rules:\n  - { tool: '*', decision: allow }\n" });
+    const camel = await startCamel(box, { env: { PATH: process.env["PATH"] } });
+    for (const [name, command_template] of [
+      ["sleeps", "sh -c 'echo $$ > pid; exec sleep 300'"],
+      ["shows_pid", "cat pid"],
+    ])
+      await call(camel, "tool_create", {
+        action: "create",
+        definition: { name, description: "x", sandbox: "off", strategy: { type: "shell", command_template } },
+      });
+    const made = await call(camel, "tool_create", {
+      action: "create",
+      definition: {
+        name: "leaves",
+        description: "x",
+        strategy: {
+          type: "js",
+          tools: ["sleeps", "shows_pid"],
+          max_calls: 200,
+          source:
+            "tools.sleeps({}); for (;;) { const pid = await tools.shows_pid({}).then((a) => Number(a.text), () => 0); if (pid > 0) return pid; }",
+        },
+      },
+    });
+    expect(made.isError, made.text).toBeUndefined();
+    const left = await call(camel, "leaves", { input: "" });
+    expect(left.isError, left.text).toBeUndefined();
+    await untilGone(Number(left.text));
+  }, 30_000);
 
   test("nothing of one call is left for the next", async () => {
     const camel = await startCamel(await sandbox());

@@ -49,6 +49,19 @@ const HOSTILE_URLS: readonly string[] = [
   ..."metadata.google.internal metadata METADATA.GOOGLE.INTERNAL metadata.google.internal. instance-data".split(
     " ",
   ),
+  ..."169.254.42.42 169.254.0.23 [fd00:42::42] [fe80::a9fe:a9fe] metadata.tencentyun.com metadata.packet.net".split(
+    " ",
+  ),
+  ..."api.metadata.cloud.ibm.com rancher-metadata instance-data.ec2.internal".split(" "),
+  // names that hosts files give to this machine
+  ..."ip6-localhost ip6-loopback localhost4 localhost6 ⓛⓞⓒⓐⓛⓗⓞⓢⓣ localhost%2e".split(" "),
+  // more spellings of addresses
+  ..."127。0。0。1 10．0．0．5 0X7F000001 00000177.0.0.1 0x7f.0.0x0.1 %3127.0.0.1 [0:0:0:0:0:ffff:a00:5]".split(
+    " ",
+  ),
+  ..."[2606:4700::5efe:a00:5] [2606:4700::200:5efe:7f00:1] [2001:0:1:2:3:4:f5ff:fffa] [64:ff9b:2::1] [4000::1]".split(
+    " ",
+  ),
   // names of private networks
   ..."printer.local db.internal nas.lan wiki.corp intranet.home.arpa x.localdomain".split(" "),
 ].map((host) => `http://${host}/latest/meta-data/`);
@@ -71,6 +84,19 @@ const HOSTILE_FORMS: readonly string[] = [
   "https://[::1]:443/",
   "http://127.0.0.1#@example.com/",
   "http://127.0.0.1?@example.com/",
+  // ports where something else than HTTP listens
+  "http://example.com:0/",
+  "http://example.com:22/",
+  "http://example.com:25/",
+  "http://example.com:6379/",
+  "http://8.8.8.8:53/",
+  "blob:http://example.com/x",
+  "http+unix://%2Fvar%2Frun/x",
+  "HtTp://LOCALHOST/",
+  " http://127.0.0.1/ ",
+  "http://127.0\t.0.1/",
+  "ht\ntp://127.0.0.1/",
+  "http:////127.0.0.1/",
 ];
 
 const BENIGN_URLS: readonly string[] = [
@@ -154,6 +180,43 @@ describe("URL policy", () => {
     expect(refusal("http://10.0.0.1/", open)).toBeUndefined();
     expect(refusal("http://127.0.0.1/", open)).toBeDefined();
     expect(refusal("http://169.254.169.254/", open)).toContain("credentials");
+  });
+
+  test("a list reads a name in any script and spelling, and what restricts widely", () => {
+    for (const [list, url] of [
+      ["münchen.de", "https://xn--mnchen-3ya.de/"],
+      ["MÜNCHEN.de", "https://a.münchen.de/"],
+      ["*.münchen.de", "https://a.münchen.de/"],
+      ["8.8.8.8", "http://[::ffff:8.8.8.8]/"],
+      ["8.8.8.8", "http://134744072/"],
+      ["0x08080808", "http://8.8.8.8/"],
+      ["[2606:4700:0::1111]", "http://[2606:4700::1111]/"],
+      [".evil.net", "https://a.evil.net/"],
+      ["https://evil.net/", "https://evil.net/"],
+      ["evil.net:443", "https://evil.net/"],
+      ["ads*.example.com", "https://ads3.example.com/"],
+      ["*evil*", "https://x.evil.y.com/"],
+    ] as const)
+      expect(refusal(url, policyWith({ domainBlocklist: [list] })), `${list}: ${url}`).toContain(
+        "domainBlocklist",
+      );
+    for (const [list, url, passes] of [
+      ["münchen.de", "https://xn--mnchen-3ya.de/", true],
+      ["*.münchen.de", "https://a.münchen.de/", true],
+      ["2606:4700::1111", "http://[2606:4700::1111]/", true],
+      [".example.com", "https://a.example.com/", true],
+      ["api-*.example.com", "https://api-1.example.com/", true],
+      ["api-*.example.com", "https://api-1.evil.example.com/", false],
+      ["example.*", "https://example.evil.com/", false],
+      ["*.example.com", "https://example.com/", false],
+      ["127.0.0.1", "http://127.0.0.1/", false],
+    ] as const)
+      expect(refusal(url, policyWith({ domainAllowlist: [list] })) === undefined, `${list}: ${url}`).toBe(
+        passes,
+      );
+    expect(refusal("http://example.com:22/", policyWith({ ports: [22] }))).toBeUndefined();
+    for (const url of ["http://169.254.42.42/", "http://[fe80::a9fe:a9fe]/", "http://[fd00:42::42]/"])
+      expect(refusal(url, policyWith({ blockPrivateIp: false })), url).toContain("credentials");
   });
 
   test("an IPv6 form of an IPv4 address is never judged more kindly than the address", () => {
@@ -375,11 +438,18 @@ describe("requests, sent for real to loopback", () => {
           .end();
       else response.end("ok");
     });
-    const headers = { Authorization: "Bearer x", Cookie: "a=b", "X-Api-Key": "k", "X-Plain": "kept" };
+    const headers = {
+      Authorization: "Bearer x",
+      Cookie: "a=b",
+      "X-Api-Key": "k",
+      "Private-Token": "t",
+      "Ocp-Apim-Subscription-Key": "k",
+      "X-Plain": "kept",
+    };
     await sendRequest(get(`http://a.example.com:${port}/`, headers), settings());
     expect(seen[0]?.headers).toMatchObject({ authorization: "Bearer x", cookie: "a=b", "x-api-key": "k" });
     expect(seen[1]?.headers).toMatchObject({ "x-plain": "kept" });
-    for (const name of ["authorization", "cookie", "x-api-key"])
+    for (const name of ["authorization", "cookie", "x-api-key", "private-token", "ocp-apim-subscription-key"])
       expect(seen[1]?.headers).not.toHaveProperty(name);
     await expect(
       sendRequest(get(`http://a.example.com:${port}/`, {}, { method: "PUT", body: "x" }), settings()),
@@ -391,6 +461,13 @@ describe("requests, sent for real to loopback", () => {
     const answer = await sendRequest(get(`http://a.example.com:${long.port}/`), settings());
     expect(answer).toMatchObject({ truncated: true });
     expect(answer.body.length).toBe(1_000);
+    const trickle = await canary((_, response) => void response.writeHead(200).write("x"));
+    await expect(
+      sendRequest(
+        get(`http://a.example.com:${trickle.port}/`),
+        settings({ signal: AbortSignal.timeout(50) }),
+      ),
+    ).rejects.toMatchObject({ code: "timeout" });
     const slow = await canary(() => {});
     await expect(
       sendRequest(get(`http://a.example.com:${slow.port}/`), settings({ signal: AbortSignal.timeout(50) })),

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { CamelError } from "../../../shared/errors.ts";
@@ -12,6 +13,7 @@ import { gitMayStart } from "./git-settings.ts";
 import { runProcesses, type ProcessResult, type ProcessSpec } from "./process.ts";
 import { findSandbox, inSandbox } from "./sandbox.ts";
 import { pathsOf, type Argument, type ArgumentPath } from "./shell-paths.ts";
+import { searched } from "./shell-search.ts";
 import { fillTemplate, type Engine, type Run } from "./strategy.ts";
 
 /** One value is one argument of a program; the system refuses longer ones anyway. */
@@ -23,15 +25,22 @@ export const shell: Engine = {
     const cwd = await folderOf(run, workspace);
     const commands = argumentsOf(run);
     const found = await allPaths(run, workspace, cwd);
+    const walked = await Promise.all(
+      commands.map((argv, index) => searched(run, argv, index, workspace, cwd)),
+    );
     return {
       touches: {
-        paths: found.map(({ access, path }) => ({ path, access })),
+        paths: [...found, ...walked.flatMap((one) => one.paths)].map(({ access, path }) => ({
+          path,
+          access,
+        })),
         commands: commands.map((argv) => ({ argv: argv.map((one) => one.text) })),
       },
       outside: [
         ...found
           .filter((one) => one.isOutside)
           .map(({ access, argument }) => `"${argument}" is a path it wasn't approved to ${access}`),
+        ...walked.flatMap((one) => one.outside),
         ...(await Promise.all(commands.map((argv, index) => judgedAnew(run, argv, index, cwd)))).flat(),
         ...(await strayedGrants(run, workspace)),
       ],
@@ -80,7 +89,7 @@ export const shell: Engine = {
       maxBytes: outputBytes,
       clock: run.context.clock,
       signal: run.signal,
-    });
+    }).catch((error: unknown) => Promise.reject(notStarted(run, error)));
     return answer(run, strategy, result, outputBytes, sandbox?.name ?? "none");
   },
 };
@@ -155,11 +164,8 @@ function checkedValue(value: unknown, name: string, allow: { dash: boolean }): s
     return refuse("has to be text, a number or true/false", `Send "${name}" as text.`);
   const text = String(value);
   if (text.includes("\0")) return refuse("contains a NUL character", "Send plain text.");
-  if (text.length > LONGEST_VALUE)
-    return refuse(
-      `is longer than ${LONGEST_VALUE} characters`,
-      "Put long text into a file and pass its path.",
-    );
+  if (Buffer.byteLength(text) > LONGEST_VALUE)
+    return refuse(`is longer than ${LONGEST_VALUE} bytes`, "Put long text into a file and pass its path.");
   if (text.startsWith("-") && !allow.dash)
     return refuse(
       'begins with "-" and would be read as an option',
@@ -176,9 +182,24 @@ async function allPaths(run: Run, workspace: string, cwd: string): Promise<Argum
 
 async function folderOf(run: Run, workspace: string): Promise<string> {
   const { cwd } = shellOf(run);
-  return cwd === undefined
-    ? workspace
-    : containedPath(workspace, cwd, { rootName: "the workspace", allowAbsolute: true });
+  if (cwd === undefined) return workspace;
+  const folder = await containedPath(workspace, cwd, { rootName: "the workspace", allowAbsolute: true });
+  if ((await stat(folder).catch(() => undefined))?.isDirectory() === true) return folder;
+  throw new CamelError("not_found", `"${cwd}", the folder to run in, isn't there.`, {
+    next: "Make the folder, or update the tool with another cwd.",
+  });
+}
+
+/** The system's words for it ("spawn E2BIG") say little to whoever has to correct the call. */
+function notStarted(run: Run, error: unknown): CamelError {
+  if (error instanceof CamelError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new CamelError("tool_failed", `${run.definition.name}: the program couldn't be started: ${why}.`, {
+    next: /E2BIG/.test(why)
+      ? "Send shorter values, or put long text into a file and pass its path."
+      : "Check that the program can be run here, then update the tool.",
+    cause: error,
+  });
 }
 
 async function sandboxFor(run: Run): Promise<Awaited<ReturnType<typeof findSandbox>>> {
