@@ -81,8 +81,10 @@ async function start(args, env, isServer = true) {
   return { wall, ...JSON.parse(await usage) };
 }
 
+const ECHO = { name: "echo", arguments: { text: "Tea, not coffee." } };
 const TOOLS = [
-  { name: "echo", arguments: { text: "Tea, not coffee." } },
+  { ...ECHO, limit: 1.3 },
+  // No limit: the bare server opens any path it is given, ours proves where the path leads before and after.
   { name: "memory_get", arguments: { filePath: "MEMORY.md" } },
 ];
 
@@ -98,7 +100,7 @@ async function benchStdio(scratch, echo) {
   const [ours, bare] = clients;
   for (const client of clients) await client.initialize();
   const rows = [];
-  for (const tool of TOOLS) {
+  for (const { limit, ...tool } of TOOLS) {
     const timed = (client) => async () => {
       const times = [];
       for (let call = 0; call < CALLS; call += 1) {
@@ -110,7 +112,7 @@ async function benchStdio(scratch, echo) {
     };
     const runs = await interleaved(CALL_ROUNDS, { ours: timed(ours), bare: timed(bare) }, CALL_ROUNDS);
     const p50 = (name) => median(runs[name].flat());
-    rows.push(atMost(`stdio tools/call p50, ${tool.name}, bare SDK`, p50("ours"), p50("bare"), 1.3, "ms"));
+    rows.push(atMost(`stdio tools/call p50, ${tool.name}, bare SDK`, p50("ours"), p50("bare"), limit, "ms"));
   }
   for (const client of clients) await client.close();
   return rows;
@@ -126,7 +128,7 @@ async function benchHttp(scratch, echo) {
       const began = performance.now();
       let left = CALLS;
       const worker = async () => {
-        while ((left -= 1) >= 0) check(await client.ask("tools/call", TOOLS[0]));
+        while ((left -= 1) >= 0) check(await client.ask("tools/call", ECHO));
       };
       await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
       return (CALLS / (performance.now() - began)) * 1000;

@@ -24,6 +24,7 @@ import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
 import { finishedSchemas } from "./build-schemas.mjs";
+import { lightStart } from "./build-start.mjs";
 import { emitTypes } from "./build-types.mjs";
 import { withLock } from "./lock.mjs";
 import { sourceStamp, STAMP_FILE } from "./stamp.mjs";
@@ -94,8 +95,9 @@ const output = {
 
 /**
  * One file holds all that is needed before the first answer; only what is imported dynamically lies in chunks/.
- * zod is bundled too: outside, its hundred files took a third of the whole start. No compile cache: it needs a second file in front of this one, gained nothing
- * beyond noise on Node 24, doesn't exist on Node 20, and would trust a folder in the shared temporary directory.
+ * zod is bundled too: outside, its hundred files took a third of the whole start. No compile cache: it needs a second
+ * file in front of this one, gained nothing beyond noise on Node 24, doesn't exist on Node 20, and would trust a
+ * folder in the shared temporary directory.
  */
 function cliBundle(validator) {
   const entry = "src/cli.ts";
@@ -109,6 +111,7 @@ function cliBundle(validator) {
         lazyValidator(validator),
         finishedDefaults(),
         finishedSchemas(),
+        lightStart(),
         refuseTopLevelAwait(),
       ],
     },

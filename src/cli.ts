@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { homedir } from "node:os";
 // Static on purpose: this is the start-up path of every host, and one file loads faster than several.
 import { checkSyntax, parseCommandLine, type Flags } from "./commands/flags.ts";
 import { usageError } from "./commands/options.ts";
@@ -49,7 +50,8 @@ Flags on every command (and their environment names)
   --json             machine-readable output where a command has any
   --help, --version
 
-\`camel-mcp COMMAND --help\` tells more about a command.
+Exit codes: 0 done, 1 failed, 2 a wrong command line; \`policy\` also has 3 ask and 4 deny. With --json an error is
+{"error": {code, message, next}} on stdout. \`camel-mcp COMMAND --help\` tells more about a command.
 `;
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
@@ -86,6 +88,9 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   demo: async () => (await import("./commands/demo.ts")).demo,
 };
 
+/** What a shell expects of a program that was left with Ctrl-C. */
+const INTERRUPTED = 130;
+
 async function main(argv: readonly string[]): Promise<number> {
   const { flags, words } = parseCommandLine(argv);
   if (flags.version === true) return print(`${VERSION}\n`);
@@ -103,6 +108,7 @@ async function main(argv: readonly string[]): Promise<number> {
       `--agent: "${agentId}" is not an agent id: letters, digits, dot, dash, underscore; at most 64.`,
     );
   checkFolder();
+  checkHome(flags.home ?? process.env["CAMELAGI_HOME"]);
   const context: CommandContext = {
     words: words.slice(1),
     flags,
@@ -129,6 +135,21 @@ function checkFolder(): void {
       cause: error,
       next: "Change to a folder that exists, then try again.",
     });
+  }
+}
+
+/** In a container a user may have neither HOME nor a line in the system's list of users. */
+function checkHome(stateFolder: string | undefined): void {
+  try {
+    homedir();
+  } catch (error) {
+    if (stateFolder === undefined)
+      throw new CamelError("not_found", "This user has no home folder, so there is no place for the state.", {
+        cause: error,
+        next: "Set HOME, or give a folder with --home or CAMELAGI_HOME.",
+      });
+    // What systems call the home of users that have none.
+    process.env["HOME"] = "/nonexistent";
   }
 }
 
@@ -170,6 +191,7 @@ function fail(thrown: unknown, argv: readonly string[]): number {
   if (argv.includes("--json")) print(`${JSON.stringify({ error: { code, message, next } })}\n`);
   process.stderr.write(`camel-mcp: ${message}\n${next === undefined ? "" : `${next}\n`}`);
   if (code === "internal" && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ""}\n`);
+  if (code === "cancelled") return INTERRUPTED;
   return code === "usage" ? 2 : 1;
 }
 

@@ -73,7 +73,7 @@ const INSTALLS_TICK: Syntax = { words: 2, flags: ["print", "dry-run"] };
  * A flag or word that a command doesn't know is refused, never ignored: `--dry-run` where there is none would
  * write, and an unquoted text would be cut to its first word. "COMMAND WORD" goes before "COMMAND".
  */
-const SYNTAX: Record<string, Syntax> = {
+export const SYNTAX: Record<string, Syntax> = {
   "": { words: 0 },
   serve: { words: 0, flags: ["host", "port"] },
   connect: { words: 1, flags: ["token-env"] },
@@ -113,7 +113,9 @@ export function parseCommandLine(argv: readonly string[]): { flags: Flags; words
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const unknown = /Unknown option '(-[^']*)'/.exec(message)?.[1];
-    throw usageError(unknown === undefined ? `${message}.` : `${unknown} is not a flag.${guessFor(unknown)}`);
+    if (unknown !== undefined) throw usageError(`${unknown} is not a flag.${guessFor(unknown)}`);
+    const bare = /'(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message)?.[1];
+    throw usageError(bare === undefined ? `${message}.` : `${bare} needs a value.`);
   }
 }
 

@@ -28,11 +28,20 @@ export async function question(
   output: NodeJS.WritableStream = process.stderr,
 ): Promise<string> {
   const lines = createInterface({ input: process.stdin, output, terminal: true });
+  // Ctrl-C rejects the question; Ctrl-D only closes, and the process would end well with nothing done.
+  const left = new Promise<never>((_resolve, reject) => lines.once("close", () => reject(abandoned())));
   try {
-    return (await lines.question(text)).trim();
+    return (await Promise.race([lines.question(text), left])).trim();
+  } catch {
+    throw abandoned();
   } finally {
+    left.catch(() => {});
     lines.close();
   }
+}
+
+function abandoned(): CamelError {
+  return new CamelError("cancelled", "Nothing was done.", { next: "Run the command again to answer." });
 }
 
 /** Asks at the terminal without showing what is typed. */

@@ -1,6 +1,7 @@
 import type { Facts } from "./policy.ts";
 import { matchesName } from "../shared/glob.ts";
-import { matchesPath } from "./rules.ts";
+import { runsAnything } from "../tools/dynamic/command-names.ts";
+import { argvOf, matchesPath, mayAllow } from "./rules.ts";
 
 /**
  * `approvals.allowlist`: `Tool`, or `Tool:pattern`. A pattern is judged on what a call really touches: every path,
@@ -36,21 +37,12 @@ export function exactEntries(facts: Facts): string[] | undefined {
     ...facts.urls,
   ];
   if (names.length > MOST_ENTRIES || names.some((name) => PATTERN_CHARACTERS.test(name))) return undefined;
-  if (facts.commands.some((command) => runsAnything(command))) return undefined;
+  if (facts.commands.some((command) => runsAnything(argvOf(command)[0] ?? ""))) return undefined;
   return names.length === 0 ? [facts.tool] : names.map((name) => `${facts.tool}:${name}`);
 }
 
 const MOST_ENTRIES = 8;
 const PATTERN_CHARACTERS = /[*?[\]{}()!@+\\\n]/;
-
-/** Programs whose arguments are programs: leave to run one is leave to run any. */
-const RUN_ANYTHING =
-  /^(?:env|sudo|doas|su|xargs|nice|ionice|nohup|timeout|time|stdbuf|setsid|strace|ltrace|watch|find|fd|parallel|script|expect|ssh|docker|podman|kubectl|nsenter|chroot|unshare|bwrap|busybox|npx|npm|pnpm|yarn|bunx?|deno|node|nodejs|tsx|ts-node|python[\d.]*|pypy[\d.]*|perl|ruby|php|lua|luajit|tclsh|awk|gawk|mawk|sed|ed|vim?|nvim|emacs|make|cmake|ninja|rake|gradle|mvn|cargo|go|osascript|powershell|pwsh|cmd|wscript|cscript|rundll32|eval|exec|command|builtin|source|(?:ba|z|da|fi|k|c|tc|a)?sh|rbash)(?:\.exe)?$/i;
-
-function runsAnything(command: string): boolean {
-  const [program = ""] = command.split(" ");
-  return RUN_ANYTHING.test(program.replaceAll('"', "").split(/[/\\]/).at(-1) ?? "");
-}
 
 function parse(entry: string): { tool: string; pattern: string | undefined } {
   const colon = entry.indexOf(":");
@@ -66,6 +58,7 @@ function thingsOf(facts: Facts): ((pattern: string) => boolean)[] {
         (pattern: string) =>
           real.some((path) => matchesPath(pattern, path)),
     ),
-    ...[...facts.commands, ...facts.urls].map((text) => (pattern: string) => matchesName(pattern, text)),
+    ...facts.commands.map((command) => (pattern: string) => mayAllow(pattern, command)),
+    ...facts.urls.map((url) => (pattern: string) => matchesName(pattern, url)),
   ];
 }

@@ -2,6 +2,8 @@ import { homedir } from "node:os";
 import picomatch from "picomatch";
 import type { Rule } from "../config.ts";
 import { literalPath, matchesName } from "../shared/glob.ts";
+import { hasWildcard, isDenied } from "../tools/dynamic/command-policy.ts";
+import { knowledgeOf } from "../tools/dynamic/command-profiles.ts";
 import type { FactPath } from "./policy.ts";
 
 const compiled = new Map<string, (path: string) => boolean>();
@@ -94,8 +96,33 @@ export function ruleMatches(rule: Rule, facts: RuleFacts): boolean {
     )
   )
     return false;
-  if (command !== undefined && !some(facts.commands, (one) => matchesName(command, one))) return false;
+  const isAbout = (one: string): boolean =>
+    command === undefined ||
+    (rule.decision === "allow"
+      ? mayAllow(command, one)
+      : matchesName(command, one) || isDenied(command, argvOf(one)));
+  if (command !== undefined && !some(facts.commands, isAbout)) return false;
   return true;
+}
+
+/**
+ * Whether a pattern lets a command pass. One with a wildcard doesn't cover what starts other programs, unless this argv
+ * of it is known to only read: whoever writes `git *` doesn't mean `git -c core.pager=…`. `*` alone means everything.
+ */
+export function mayAllow(pattern: string, command: string): boolean {
+  if (!matchesName(pattern, command)) return false;
+  return pattern === "*" || !hasWildcard(pattern) || knowledgeOf(argvOf(command)).safe !== false;
+}
+
+/** The words of a command as facts show it: one with a blank or a quote in it stands there as a JSON string. */
+export function argvOf(command: string): string[] {
+  return (command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? []).map((word) => {
+    try {
+      return word.startsWith('"') ? String(JSON.parse(word)) : word;
+    } catch {
+      return word;
+    }
+  });
 }
 
 /** A rule's example is `tool`, or `tool:path-or-command`. */

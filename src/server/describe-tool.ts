@@ -3,6 +3,7 @@ import { z } from "zod";
 import { builtinTools } from "../tools/index.ts";
 import type { ToolDef } from "../tools/tool.ts";
 import { finishedSchemas } from "./finished-schemas.ts";
+import { leanSchema } from "./lean-schema.ts";
 import { textHost } from "./text-hosts.ts";
 
 /** How tools look to this client. */
@@ -57,7 +58,7 @@ function schemasOf(tool: ToolDef): JsonSchemas {
 }
 
 function jsonSchema(schema: z.ZodObject, io: "input" | "output"): JsonSchema {
-  const { $schema: _, additionalProperties: _unused, ...rest } = z.toJSONSchema(schema, { io });
+  const { $schema: _, additionalProperties: _unused, ...rest } = leanSchema(z.toJSONSchema(schema, { io }));
   // No additionalProperties: a boolean or empty schema makes some hosts drop every tool of the server.
   return { ...rest, type: "object" };
 }

@@ -117,10 +117,13 @@ function weakestEffect(tool: ToolDef): ToolDef["effect"] {
 function parseInput(tool: ToolDef, args: unknown): Record<string, unknown> {
   const parsed = tool.schema.safeParse(args ?? {});
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(
-    (issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`,
-  );
   const given = typeof args === "object" && args !== null ? Object.keys(args) : [];
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const [name] = path;
+    if (path.length !== 1 || typeof name !== "string" || given.includes(name))
+      return `${path.join(".") || "arguments"}: ${message}`;
+    return `${name} is missing: ${message.replace(/^Invalid \w+: /, "").replace(", received undefined", "")}`;
+  });
   const known = Object.keys(tool.schema.shape);
   const strange = given
     .filter((key) => !known.includes(key))
@@ -137,7 +140,10 @@ function parseInput(tool: ToolDef, args: unknown): Record<string, unknown> {
 }
 
 function describeParameters(schema: z.ZodObject): string {
-  return Object.entries(schema.shape)
-    .map(([name, type]) => `${name}${z.safeParse(type, undefined).success ? " (optional)" : ""}`)
-    .join(", ");
+  const names = (isOptional: boolean): string =>
+    Object.entries(schema.shape)
+      .filter(([, type]) => z.safeParse(type, undefined).success === isOptional)
+      .map(([name]) => name)
+      .join(", ");
+  return [names(false), names(true) && `optional: ${names(true)}`].filter(Boolean).join("; ");
 }

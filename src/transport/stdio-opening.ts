@@ -19,7 +19,7 @@ export interface Opening {
 }
 
 /** Those of the SDK that begin with `initialize`. It decides about any other. */
-const HANDSHAKE_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
+export const HANDSHAKE_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
 
 const INTERNAL_ERROR = -32_603;
 

@@ -126,7 +126,6 @@ const execOptions = [
   "git -c core.pager=./x log",
   "git --exec-path=. status",
   "git grep -O./x pattern",
-  "git status",
   "git diff --ext-diff",
   "git log --output=CANARY",
   "git clone ext::./x",

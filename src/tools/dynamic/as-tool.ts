@@ -147,6 +147,8 @@ export function asTool(stored: StoredTool, options: AsToolOptions, version = act
       } finally {
         timer.cancel();
         context.signal.removeEventListener("abort", onAbort);
+        // Calls that a script started and didn't wait for end with it.
+        controller.abort(new CamelError("cancelled", `${stored.name} has ended.`));
       }
     },
   };

@@ -102,7 +102,7 @@ function doubleQuoted(line: string, start: number): Quoted {
         at += 1;
       } else text += character;
     } else {
-      if (character === "$" && /^\$[({\w@*#?!$-]/.test(line.slice(at, at + 2))) expands = true;
+      if (character === "$" && /^\$[({[\w@*#?!$-]/.test(line.slice(at, at + 2))) expands = true;
       text += character;
     }
   }

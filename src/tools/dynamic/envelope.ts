@@ -1,5 +1,6 @@
 import { isAbsolute, normalize, resolve } from "node:path";
 import { isInside } from "../../shared/paths.ts";
+import { outsideSpellings } from "./argument-spellings.ts";
 import { judgeArgv, type ShellPolicy } from "./command-policy.ts";
 import { withoutCredentials } from "./credentials.ts";
 import type { Definition, Sandbox } from "./definition.ts";
@@ -67,9 +68,7 @@ export function envelopeOf(
       // What the template itself names is a part of what is approved.
       const named = templates
         .flatMap((tokens) => tokens.slice(1))
-        .flatMap((token) =>
-          "text" in token && (isAbsolute(token.text) || token.text.includes("..")) ? [token.text] : [],
-        );
+        .flatMap((token) => ("text" in token ? outsideSpellings(token.text) : []));
       return {
         ...empty,
         commands: templates.map((tokens) => {
@@ -198,9 +197,13 @@ export function approvalReasons(
     const verdict = judgeArgv(argv, world.shell);
     if (verdict.decision !== "allow") reasons.push(`it runs ${showCommand(argv)} (${verdict.why})`);
   }
-  if (definition.strategy.type === "shell")
+  if (definition.strategy.type === "shell") {
     for (const name of definition.strategy.inherit_env)
       reasons.push(`it gets the variable ${name} of the server`);
+    for (const [name, value] of Object.entries(definition.strategy.env))
+      if (!HARMLESS_VARIABLE.test(name) || /[/\\]/.test(value))
+        reasons.push(`it sets the variable ${name}, which can change what the program does`);
+  }
   for (const name of envelope.secrets) reasons.push(`it uses the secret "${name}"`);
   const outside = (path: string): boolean => !isInside(world.workspace, resolve(world.workspace, path));
   for (const path of envelope.read)
@@ -217,6 +220,10 @@ export function approvalReasons(
   }
   return reasons;
 }
+
+/** How a program prints. Any other variable may name a file or a program that it loads. */
+const HARMLESS_VARIABLE =
+  /^(?:LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|NO_COLOR|CLICOLOR|FORCE_COLOR|COLUMNS|LINES|CI)$/;
 
 function showCommand(argv: readonly string[]): string {
   return argv.map((word) => (/^[\w@%+=:,./{}()-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");

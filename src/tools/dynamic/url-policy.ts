@@ -39,15 +39,37 @@ const PRIVATE = blockList(
 const METADATA = blockList(
   [
     "169.254.169.254/32",
+    "169.254.169.250/32",
     "169.254.170.2/32",
     "169.254.170.23/32",
+    "169.254.42.42/32",
+    "169.254.0.23/32",
     "100.100.100.200/32",
     "168.63.129.16/32",
     "192.0.0.192/32",
   ],
-  ["fd00:ec2::254/128", "fd00:ec2::23/128", "fd20:ce::254/128"],
+  [
+    "fd00:ec2::254/128",
+    "fd00:ec2::23/128",
+    "fd20:ce::254/128",
+    "fd00:42::42/128",
+    "fd00:a9fe:a9fe::254/128",
+    "fe80::a9fe:a9fe/128",
+  ],
 );
-const METADATA_NAMES = ["metadata.google.internal", "metadata.goog", "metadata", "instance-data"];
+const METADATA_NAMES =
+  /^(?:metadata|instance-data|rancher-metadata)$|^(?:metadata|instance-data)\.(?:google\.internal|goog|ec2\.internal|azure\.internal|azure\.com|tencentyun\.com|packet\.net|platformequinix\.com|nova|openstack|oraclecloud\.com|aliyun\.com|upcloud\.com)$|^api\.metadata\.cloud\.ibm\.com$/;
+
+/** Names that hosts files give to this machine. */
+const LOOPBACK_NAMES = /^(?:localhost[46]?|ip6-(?:localhost|loopback)|loopback)$|\.localhost$/;
+
+/** Ports of other protocols, which read an HTTP request as commands of their own; browsers refuse most of them too. */
+const NOT_HTTP: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+  3659, 4045, 4190, 5060, 5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
+]);
 
 /** The only part of IPv6 that is routed on the Internet. */
 const GLOBAL_V6 = blockList([], ["2000::/3"]);
@@ -75,16 +97,20 @@ export function checkUrl(url: URL, policy: UrlPolicy): void {
   const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
   if (policy.ports.length > 0 && !policy.ports.includes(port))
     throw refused(`${host}:${port}`, `port ${port} isn't in urlAccess.ports`);
-  const blocked = policy.domainBlocklist.find((pattern) => coversHost(pattern, host, true));
+  if (policy.ports.length === 0 && NOT_HTTP.has(port))
+    throw refused(`${host}:${port}`, `port ${port} isn't one for HTTP (urlAccess.ports can name it)`);
+  const blocked = policy.domainBlocklist.find((pattern) =>
+    [host, ...embeddedV4(host)].some((one) => coversHost(pattern, one, true)),
+  );
   if (blocked !== undefined) throw refused(host, `urlAccess.domainBlocklist has "${blocked}"`);
   if (
     (policy.enforceDomainAllowlist || policy.domainAllowlist.length > 0) &&
     !policy.domainAllowlist.some((pattern) => coversHost(pattern, host, false))
   )
     throw refused(host, "it isn't in urlAccess.domainAllowlist");
-  if (METADATA_NAMES.includes(host)) throw refused(host, "it hands out the machine's credentials");
+  if (METADATA_NAMES.test(host)) throw refused(host, "it hands out the machine's credentials");
   if (isIP(host) !== 0) checkAddress(host, policy, host);
-  else if (host === "localhost" || host.endsWith(".localhost")) {
+  else if (LOOPBACK_NAMES.test(host)) {
     if (!policy.allowLoopback) throw refused(host, "it is this machine (urlAccess.allowLoopback is off)");
   } else if (
     policy.blockPrivateIp &&
@@ -101,12 +127,43 @@ export function hostOf(url: URL): string {
     .replace(/\.+$/, "");
 }
 
-/** `example.com` is that name (and, where `below`, those under it); `*.example.com` the names under it. */
+/**
+ * `example.com` is that name (and, where `below`, those under it); `*.example.com` the names under it; elsewhere `*`
+ * stands for a part of one label, and where `below` for anything: what restricts is read widely.
+ */
 export function coversHost(pattern: string, host: string, below: boolean): boolean {
-  const wanted = pattern.toLowerCase().replace(/\.+$/, "");
-  if (wanted === "*") return true;
-  if (wanted.startsWith("*.")) return host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1;
+  if (pattern === "*") return true;
+  const wanted = comparableHost(pattern);
+  if (wanted.startsWith("*.") && !wanted.includes("*", 1))
+    return host.endsWith(wanted.slice(1)) && host.length > wanted.length - 1;
+  if (wanted.includes("*")) {
+    const source = wanted
+      .split("*")
+      .map(escapeForRegExp)
+      .join(below ? ".*" : "[^.]*");
+    return new RegExp(`^${source}$`).test(host);
+  }
   return host === wanted || (below && host.endsWith(`.${wanted}`));
+}
+
+function escapeForRegExp(text: string): string {
+  return text.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** A pattern as hosts are compared: what a URL has around its host is taken off, and other scripts are encoded. */
+function comparableHost(pattern: string): string {
+  const bare = pattern
+    .trim()
+    .replace(/^[a-z]+:\/\//i, "")
+    .replace(/[/?#].*$/, "")
+    .replace(/^\.(?=[^.])/, "*.");
+  const address = bare.replace(/^\[|\](?::\d+)?$/g, "");
+  if (isIPv6(address)) return hostOf(new URL(`http://[${address}]`));
+  const name = bare.replace(/:\d+$/, "").replace(/\.+$/, "").toLowerCase();
+  const prefix = name.startsWith("*.") ? "*." : "";
+  const rest = name.slice(prefix.length);
+  if (rest.includes("*")) return name;
+  return prefix + (URL.canParse(`http://${rest}`) ? hostOf(new URL(`http://${rest}`)) : rest);
 }
 
 /** Whether an address may be connected to; `name` is how the URL called it. */

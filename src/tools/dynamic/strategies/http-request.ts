@@ -33,8 +33,9 @@ export interface HttpAnswer {
 }
 
 const MOST_REDIRECTS = 5;
+/** A header that is called so is taken for a credential: dropping one too many only loses a setting. */
 const CREDENTIALS =
-  /^(?:authorization|cookie|proxy-authorization|x-api-key|api-key|x-auth-token|x-.*-(?:key|token|secret))$/i;
+  /auth|cookie|token|secret|key|session|credential|password|passwd|signature|jwt|csrf|bearer/i;
 
 /** Follows redirects by hand, so that every hop is judged as if it had been asked for in the first place. */
 export async function sendRequest(first: HttpRequest, options: HttpOptions): Promise<HttpAnswer> {
@@ -47,7 +48,7 @@ export async function sendRequest(first: HttpRequest, options: HttpOptions): Pro
     const location = response.headers.location;
     if (![301, 302, 303, 307, 308].includes(status) || location === undefined)
       return {
-        ...(await readBody(response, options.maxBytes)),
+        ...(await readBody(response, request.url, options)),
         status,
         url: request.url.href,
         type: response.headers["content-type"] ?? "",
@@ -168,7 +169,8 @@ function resolveName(hostname: string): Promise<LookupAddress[]> {
 
 async function readBody(
   response: IncomingMessage,
-  maxBytes: number,
+  url: URL,
+  { maxBytes, signal }: HttpOptions,
 ): Promise<{ body: Buffer; truncated: boolean }> {
   const parts: Buffer[] = [];
   let size = 0;
@@ -182,6 +184,7 @@ async function readBody(
       }
     }
   } catch (error) {
+    if (signal.aborted) throw sendError(error, url, signal);
     throw new CamelError(
       "unavailable",
       `The answer broke off: ${error instanceof Error ? error.message : String(error)}.`,

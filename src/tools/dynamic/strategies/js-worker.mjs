@@ -26,24 +26,28 @@ const wasm = await WebAssembly.compile(readFileSync(wasmFile));
 /** @type {{ answer(number: number, json: string): void } | undefined} */
 let current;
 
+/** Takes what it needs before the source is loaded, which may replace any of it. */
 const DRIVER = `
-import main from "tool";
+const { parse, stringify } = JSON;
+const text = String;
+const Failure = Error;
 const host = globalThis.__host;
-const names = JSON.parse(globalThis.__tools);
-const input = JSON.parse(globalThis.__input);
+const names = parse(globalThis.__tools);
+const input = parse(globalThis.__input);
 delete globalThis.__host;
 delete globalThis.__tools;
 delete globalThis.__input;
 const call = async (name, args) => {
-  const answer = JSON.parse(await host(String(name), JSON.stringify(args ?? {})));
-  if (answer.error !== undefined) throw new Error(answer.error);
+  const answer = parse(await host(text(name), text(stringify(args ?? {}))));
+  if (answer.error !== undefined) throw new Failure(answer.error);
   return answer;
 };
 const tools = { call };
 for (const name of names) if (name !== "call") tools[name] = (args) => call(name, args);
+const { default: main } = await import("tool");
 if (typeof main !== "function") throw new TypeError("the source has no default export that is a function");
 const value = await main(input, tools);
-export default JSON.stringify({ value: value === undefined ? null : value });
+export default stringify({ value }) ?? "{}";
 `;
 
 /** No tool takes more than this, and copies of it pile up in the server. */

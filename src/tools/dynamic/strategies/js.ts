@@ -46,7 +46,8 @@ export const js: Engine = {
         call: (name, args) => callTool(run, strategy, name, args),
       },
     );
-    const { value } = JSON.parse(json) as { value: unknown };
+    // What JSON can't say (a function, nothing at all) is nothing.
+    const { value = null } = JSON.parse(json) as { value?: unknown };
     if (typeof value === "string") return { text: value, structured: { output: value } };
     const output = JSON.stringify(value);
     return { text: output, structured: { output, value } };
@@ -77,7 +78,9 @@ export async function checkSource(strategy: StrategyOf<"js">): Promise<void> {
 
 /** A module whose default export is the function to call; a mere function body is made one. */
 function asModule({ language, source }: StrategyOf<"js">): SandboxSource {
-  const isModule = /^\s*export\s/m.test(source);
+  const isModule = /(?:^|[;}])\s*export(?:\s*[{*]|\s+(?:default|async|function|class|const|let|var)\b)/m.test(
+    source,
+  );
   return {
     language,
     source: isModule ? source : `export default async function (input, tools) {\n${source}\n}`,

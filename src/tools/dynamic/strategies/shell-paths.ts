@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isInside, realpathOfDeepestAncestor } from "../../../shared/paths.ts";
+import { spellingsOf } from "../argument-spellings.ts";
 import type { TouchedPath } from "../../tool.ts";
 import type { Envelope } from "../envelope.ts";
 
@@ -28,7 +29,7 @@ export interface Argument {
 
 export interface ArgumentPath extends TouchedPath {
   argument: string;
-  /** It came from the input and leads out of what was approved. */
+  /** It leads out of what was approved. */
   isOutside: boolean;
 }
 
@@ -49,7 +50,8 @@ export async function pathsOf(
         path,
         access,
         argument: text,
-        isOutside: from !== undefined && !(await isBelow(path, folders)),
+        // A fixed word was seen when the tool was approved; where a link leads was not.
+        isOutside: (from !== undefined || access === "read") && !(await isBelow(path, folders)),
       });
   }
   return found;
@@ -59,8 +61,8 @@ export async function pathsOf(
 const LONGEST_PATH = 4_096;
 
 /**
- * Every path an argument may stand for: itself, what follows `=`, `,`, `:` or `@`, and what a short option is joined
- * with. A word without a slash is one if such a file exists, or if the argument is known to be a path.
+ * Every path an argument may stand for. A word without a slash is one if such a file exists, or if the argument is
+ * known to be a path.
  */
 async function pathsIn(argument: string, cwd: string, surely: boolean): Promise<string[]> {
   if (argument === "" || argument.length > LONGEST_PATH) return [];
@@ -71,15 +73,8 @@ async function pathsIn(argument: string, cwd: string, surely: boolean): Promise<
       return [];
     }
   }
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(argument)) return [];
-  const spellings = new Set([argument, ...argument.split(/[=,:@]/)]);
-  if (argument.startsWith("-")) {
-    spellings.add(argument.slice(2));
-    if (argument.includes("/")) spellings.add(argument.slice(argument.indexOf("/")));
-  }
   const found: string[] = [];
-  for (const text of spellings) {
-    if (text === "") continue;
+  for (const text of spellingsOf(argument)) {
     if (text === "~" || text.startsWith("~/")) found.push(homedir() + text.slice(1), resolve(cwd, text));
     else if (/[/\\]/.test(text) || text === ".." || text === ".") found.push(resolve(cwd, text));
     else if (!text.startsWith("-")) {

@@ -8,6 +8,7 @@ import { commandTemplates } from "../envelope.ts";
 import { propertiesOf } from "../json-schema.ts";
 import { checkPin, programFolders } from "../program.ts";
 import type { Token } from "../template.ts";
+import { gitMayStart } from "./git-settings.ts";
 import { runProcesses, type ProcessResult, type ProcessSpec } from "./process.ts";
 import { findSandbox, inSandbox } from "./sandbox.ts";
 import { pathsOf, type Argument, type ArgumentPath } from "./shell-paths.ts";
@@ -31,7 +32,7 @@ export const shell: Engine = {
         ...found
           .filter((one) => one.isOutside)
           .map(({ access, argument }) => `"${argument}" is a path it wasn't approved to ${access}`),
-        ...commands.flatMap((argv, index) => judgedAnew(run, argv, index)),
+        ...(await Promise.all(commands.map((argv, index) => judgedAnew(run, argv, index, cwd)))).flat(),
         ...(await strayedGrants(run, workspace)),
       ],
     };
@@ -84,16 +85,24 @@ export const shell: Engine = {
   },
 };
 
-/** A command that only policy approved was judged without its values; with them it may be another one. */
-function judgedAnew(run: Run, argv: readonly Argument[], index: number): string[] {
+/** A command that only policy approved was judged without its values and by the policy of then. */
+async function judgedAnew(
+  run: Run,
+  argv: readonly Argument[],
+  index: number,
+  cwd: string,
+): Promise<string[]> {
   const words = argv.map((one) => one.text);
   const { decision, why } = judgeArgv(words, run.context.settings().shell);
   if (decision === "deny")
     throw new CamelError("denied_by_policy", `The command may not be run: ${why}.`, {
       next: "Don't try to get round it. Work without this, or tell the user.",
     });
-  const byPolicy = run.envelope.commands[index] === words[0] && argv.some((one) => one.from !== undefined);
-  return byPolicy && decision === "ask" ? [why] : [];
+  const byPolicy = words.length > 1 && run.envelope.commands[index] === words[0];
+  if (!byPolicy) return [];
+  if (decision === "ask") return [why];
+  const starts = words[0] === "git" && words[1] !== "--version" ? await gitMayStart(cwd) : undefined;
+  return starts === undefined ? [] : [starts];
 }
 
 /** Folders of the workspace that were approved as such, and that a link now leads out of it. */
