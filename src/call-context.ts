@@ -36,6 +36,7 @@ export interface Shared {
   runnerOptions: () => Pick<RunnerEnvironment, "hooks" | "secret">;
   later: (work: Promise<void>, what: string) => void;
   jobsChanged: () => void;
+  audited: () => Promise<void>;
   whereInConfig: (key: readonly (string | number)[]) => Promise<string>;
   supervise: (run: RunToSupervise) => void;
 }
@@ -158,6 +159,10 @@ export class OneCallContext implements CallContext {
       tools: () => dispatcher().list(deeper(this.caller)).map(functionOf),
       callTool: (name, args, signal) => this.callTool(name, args, { signal }),
     });
+  }
+
+  audited(): Promise<void> {
+    return this.#shared.audited();
   }
 
   jobsChanged(): void {

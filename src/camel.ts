@@ -164,6 +164,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     append: (entry) => {
       if (settings().audit.enabled) fileAudit.append(entry);
     },
+    written: () => fileAudit.written(),
     flush: () => fileAudit.flush(),
   };
 
@@ -295,6 +296,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     jobsChanged() {
       for (const listener of jobListeners) listener();
     },
+    audited: () => auditStore.written(),
     whereInConfig: (key) => locateInConfig(paths.user, key),
     supervise: (run) => supervisors.start(run),
   };

@@ -139,6 +139,9 @@ export class CamelError extends Error {
   }
 }
 
+const NO_RIGHTS =
+  "Ask the user to correct its owner and rights, or use another path (the state directory: --home).";
+
 const ERRNO: Record<string, { code: ErrorCode; next: string }> = {
   ENOENT: { code: "not_found", next: "Check that the path exists." },
   ENOTDIR: { code: "not_found", next: "A part of that path is a file and not a folder; use another path." },
@@ -146,11 +149,11 @@ const ERRNO: Record<string, { code: ErrorCode; next: string }> = {
   EEXIST: { code: "already_exists", next: ERROR_NEXT.already_exists },
   EACCES: {
     code: "path_forbidden",
-    next: "The user must change its owner or rights, or another path is used.",
+    next: NO_RIGHTS,
   },
   EPERM: {
     code: "path_forbidden",
-    next: "The user must change its owner or rights, or another path is used.",
+    next: NO_RIGHTS,
   },
   EROFS: { code: "io_error", next: "That file system can't be written to; use another path." },
   ENOSPC: { code: "io_error", next: "The disk is full. Free some space, then retry." },

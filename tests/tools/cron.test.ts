@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, readFile, readdir } from "node:fs/promises";
+import { chmod, readFile, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -376,6 +376,16 @@ describe("the command line", () => {
     expect((await cron("uninstall", "systemd")).stdout).toContain("disable --now camel-mcp.timer");
     expect(await readdir(units)).toEqual([]);
     expect((await cron("uninstall", "systemd")).stdout).toContain("nothing to take back");
+  });
+
+  it("a job folder that can't be read is an error, not an empty list", async () => {
+    const box = await sandbox({ "home/cron/x": "" });
+    await symlink("jobs", join(box.home, "cron", "jobs"));
+    for (const word of ["list", "tick"]) {
+      const { code, stdout, stderr } = await runCli(["cron", word], box);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("ELOOP");
+    }
   });
 
   it("an update that changes nothing is refused", async () => {
