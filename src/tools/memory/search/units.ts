@@ -37,8 +37,17 @@ const BAR = 3;
 const ASCII_ROLES = Uint8Array.from({ length: 0x80 }, (_, code) => roleOf(code));
 const HEADING = /^ {0,3}#{1,6}(?:[ \t]+|$)/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
-const LABEL =
-  /^[\s>*\-+]*(?:\*\*|__)?(\p{L}[\p{L}\p{N}.'’\- ]{0,38}[\p{L}\p{N}])(?:\*\*|__)?:(?:\*\*|__)?\s/u;
+const MARKS = String.raw`[\s>*\-+]*`;
+/** `[10:32]`, `12/03/24, 9:15 PM -`, `2026-03-09T10:32:`, as chats put before a name or, in brackets, after it. */
+const TIME = String.raw`[\[(]?\d[\d:./\-T]*\d(?:,?\s+\d[\d:.]*\d)?(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?`;
+const NAME = String.raw`(\p{L}[\p{L}\p{N}_.'’\- ]{0,38}[\p{L}\p{N}_])`;
+const BOLD = String.raw`(?:\*\*|__)?`;
+const LABEL = new RegExp(
+  `^${MARKS}(?:${TIME}\\s*[\\-–:]?\\s*)?${BOLD}(?:<${NAME}>|${NAME}${BOLD}(?:\\s*[\\[(]${TIME}[\\])])?:)${BOLD}\\s`,
+  "u",
+);
+/** No label reaches further into its line. */
+const LONGEST_LABEL = 90;
 
 export function splitUnits(text: string): Unit[] {
   const units: Unit[] = [{ start: 0, end: 0, kind: UNIT_NAME, continues: false, labelStart: 0, labelEnd: 0 }];
@@ -56,6 +65,7 @@ export function splitUnits(text: string): Unit[] {
       const isHeading = mark === "#" && !inFence && HEADING.test(text.slice(at, end));
       if (colon < first) colon = text.indexOf(":", first);
       if (colon === -1) colon = text.length;
+      const mayHaveLabel = colon < Math.min(end, first + LONGEST_LABEL) || mark === "<";
       if (isHeading) {
         units.push({
           start: first,
@@ -66,8 +76,10 @@ export function splitUnits(text: string): Unit[] {
           labelEnd: 0,
         });
       } else {
-        const label = colon < end ? LABEL.exec(text.slice(at, Math.min(end, colon + 4))) : null;
-        splitLine(text, first, trimEnd(text, first, end), label, at, units);
+        const label = mayHaveLabel
+          ? LABEL.exec(text.slice(first, Math.min(end, first + LONGEST_LABEL)))
+          : null;
+        splitLine(text, first, trimEnd(text, first, end), label, units);
       }
     }
     at = end + 1;
@@ -80,11 +92,10 @@ function splitLine(
   from: number,
   to: number,
   label: RegExpExecArray | null,
-  lineStart: number,
   units: Unit[],
 ): void {
-  const name = label?.[1] ?? "";
-  const labelStart = label ? lineStart + label[0].indexOf(name) : from;
+  const name = label?.[1] ?? label?.[2] ?? "";
+  const labelStart = label ? from + label[0].lastIndexOf(name) : from;
   const labelEnd = label ? labelStart + name.length : from;
   const push = (start: number, end: number): void => {
     if (start < end)
