@@ -19,11 +19,5 @@ export function finishedDefaults() {
         return { code: `export const defaultConfig = ${text};`, moduleType: "js" };
       },
     },
-    generateBundle(_options, bundle) {
-      for (const chunk of Object.values(bundle)) {
-        if (chunk.isEntry && chunk.moduleIds.some((id) => /[\\/]src[\\/]config\.ts$/.test(id)))
-          this.error("the start-up file contains the config schema; import it lazily");
-      }
-    },
   };
 }

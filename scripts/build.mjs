@@ -23,6 +23,8 @@ import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-v
 import { dropForeignSources } from "./build-maps.mjs";
 import { bundledPackages } from "./build-packages.mjs";
 import { renderNotices, renderSbom } from "./build-notices.mjs";
+import { finishedSchemas } from "./build-schemas.mjs";
+import { lightStart } from "./build-start.mjs";
 import { emitTypes } from "./build-types.mjs";
 import { withLock } from "./lock.mjs";
 import { sourceStamp, STAMP_FILE } from "./stamp.mjs";
@@ -93,8 +95,9 @@ const output = {
 
 /**
  * One file holds all that is needed before the first answer; only what is imported dynamically lies in chunks/.
- * zod is bundled too: outside, its hundred files took a third of the whole start. No compile cache: it needs a second file in front of this one, gained nothing
- * beyond noise on Node 24, doesn't exist on Node 20, and would trust a folder in the shared temporary directory.
+ * zod is bundled too: outside, its hundred files took a third of the whole start. No compile cache: it needs a second
+ * file in front of this one, gained nothing beyond noise on Node 24, doesn't exist on Node 20, and would trust a
+ * folder in the shared temporary directory.
  */
 function cliBundle(validator) {
   const entry = "src/cli.ts";
@@ -103,7 +106,14 @@ function cliBundle(validator) {
     input: {
       ...shared,
       input: { cli: entry },
-      plugins: [directBuiltins(), lazyValidator(validator), finishedDefaults(), refuseTopLevelAwait()],
+      plugins: [
+        directBuiltins(),
+        lazyValidator(validator),
+        finishedDefaults(),
+        finishedSchemas(),
+        lightStart(),
+        refuseTopLevelAwait(),
+      ],
     },
     output: {
       ...output,

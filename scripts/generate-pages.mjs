@@ -47,10 +47,10 @@ ${NOTE}
 Read from \`~/.camelagi/config.yaml\` (\`--home\`, \`CAMELAGI_HOME\` or \`--config\` move it), then from
 \`<workspace>/.camelagi/config.yaml\`. The second comes with a repository, so it may only narrow. Unknown keys are
 refused. A change counts at the next call; a broken edit leaves the last good one in force. For completion in an
-editor, put this on the first line:
+editor, put the path of the schema on the first line. In a project that has camel-mcp installed:
 
 \`\`\`yaml
-# yaml-language-server: $schema=node_modules/camel-mcp/dist/config.schema.json
+# yaml-language-server: $schema=../node_modules/camel-mcp/dist/config.schema.json
 \`\`\`
 
 ${parts.join("\n\n")}

@@ -25,11 +25,14 @@ try {
   say(`packed ${packed.filename}: ${kb(packed.size)} packed, ${kb(packed.unpackedSize)} unpacked`);
   const unwanted = packed.files.map(({ path }) => path).filter((path) => !isExpected(path));
   check(unwanted.length === 0, `these files have no business in the package: ${unwanted.join(", ")}`);
+  const linked = readFileSync(join(root, "README.md"), "utf8").matchAll(/\]\(((?!https?:)[^)#]+)/g);
   for (const path of [
     "LICENSE",
     "dist/THIRD_PARTY_NOTICES.txt",
     "dist/sbom.json",
     "dist/config.schema.json",
+    // Who reads the README in node_modules can follow it.
+    ...[...linked].map(([, target]) => target),
   ]) {
     check(
       packed.files.some((file) => file.path === path),
@@ -59,9 +62,7 @@ function kb(bytes) {
 function isExpected(path) {
   if (path.startsWith("dist/"))
     return /\.(?:js|cjs|mjs|wasm|map|d\.ts|json|txt)$/.test(path) && !path.includes(".stamp");
-  return /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|mcp\.json\.example|server\.json)$/.test(
-    path,
-  );
+  return /^(?:package\.json|(?:docs\/[\w-]+|[A-Z]+)\.md|LICENSE|mcp\.json\.example|server\.json)$/.test(path);
 }
 
 /** zod comes from a tarball made of our own copy, so that this works without a network. */

@@ -1,14 +1,9 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { defaultConfig } from "./config-defaults.ts";
-import {
-  configFingerprint,
-  configPaths,
-  loadConfig,
-  locateInConfig,
-  type LoadedConfig,
-} from "./config-load.ts";
-import { access, judge, mayReadPath, stillAllowed, type AccessOptions } from "./pipeline/access.ts";
+import { OneCallContext, type Shared } from "./call-context.ts";
+import { configPaths, locateInConfig, type LoadedConfig } from "./config-load.ts";
+import { createLiveConfig } from "./live-config.ts";
+import { access, judge, stillAllowed, type AccessOptions } from "./pipeline/access.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
@@ -29,22 +24,18 @@ import type { Inbox } from "./stores/inbox.ts";
 import { announceDue } from "./pipeline/announce-due.ts";
 import { withInbox } from "./server/inbox-resource.ts";
 import type { PromptHooks } from "./runners/create.ts";
-import { functionOf } from "./server/functions.ts";
 import { createSupervisors, type Supervisors } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
-import { CamelError, toCamelError } from "./shared/errors.ts";
-import { literalPath, matchesName } from "./shared/glob.ts";
-import { isAgentId, newId } from "./shared/ids.ts";
+import { literalPath } from "./shared/glob.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
-import { expandHome, realpathOfDeepestAncestor } from "./shared/paths.ts";
-import { resolveWorkspace } from "./shared/workspace.ts";
+import { realpathOfDeepestAncestor } from "./shared/paths.ts";
+import { createFolderNames } from "./shared/workspace.ts";
 import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
 import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
-import type { ToolContext } from "./tools/context.ts";
 import { createDynamicTools } from "./tools/dynamic/registry.ts";
 import { builtinTools, toolsOfTier } from "./tools/index.ts";
 import type { ToolDef, ToolLimits } from "./tools/tool.ts";
@@ -98,9 +89,6 @@ export interface Camel {
   close(): Promise<void>;
 }
 
-/** Agents other than this one have a memory of their own. */
-const MAIN_AGENT = "main";
-const CONFIG_CHECK_MS = 250;
 /** A tool that another process made is callable after at most this time. */
 const TOOLS_CHECK_MS = 100;
 /** Short enough that a tool made in one host is in another's list within a second. */
@@ -122,54 +110,34 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   const configFile = absolute(cwd, options.configFile ?? env["CAMEL_CONFIG"]);
   const paths = configPaths(home, hints.explicit ?? hints.host ?? cwd, configFile);
-  let fingerprint = await configFingerprint(paths);
-  let broken: CamelError | undefined;
-  let loaded = await loadConfig(paths, { userFileRequired: configFile !== undefined }).catch(
-    (error: unknown): LoadedConfig => {
-      if (options.startBroken !== true) throw error;
-      broken = toCamelError(error);
-      log.error(`every call is refused until the config is fixed: ${broken.message}`);
-      return { settings: defaultConfig, layers: [], warnings: [] };
-    },
-  );
-  for (const warning of loaded.warnings) log.warn(warning);
-  const config = (): LoadedConfig => loaded;
-  const policyInForce = (): LoadedConfig => {
-    if (broken !== undefined) throw broken;
-    return loaded;
-  };
-
   const listeners = new Set<() => void>();
   const jobListeners = new Set<() => void>();
-  let checkedAt = clock.monotonic();
+  const tellListeners = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const liveConfig = await createLiveConfig({
+    paths,
+    userFileRequired: configFile !== undefined,
+    startBroken: options.startBroken === true,
+    clock,
+    log,
+    async onReload() {
+      await loadClientTools();
+      tellListeners();
+    },
+  });
+  const config = (): LoadedConfig => liveConfig.current();
+  const settings = (): LoadedConfig["settings"] => config().settings;
+
   let toolsCheckedAt = Number.NEGATIVE_INFINITY;
   let toolsChecked = Promise.resolve();
   const refresh = async (): Promise<void> => {
-    await refreshConfig();
+    await liveConfig.refresh();
     if (clock.monotonic() - toolsCheckedAt >= TOOLS_CHECK_MS) {
       toolsCheckedAt = clock.monotonic();
       toolsChecked = dynamicTools.refresh();
     }
     await toolsChecked;
-  };
-  const refreshConfig = async (): Promise<void> => {
-    if (clock.monotonic() - checkedAt < CONFIG_CHECK_MS) return;
-    checkedAt = clock.monotonic();
-    const current = await configFingerprint(paths);
-    if (current === fingerprint) return;
-    fingerprint = current;
-    try {
-      loaded = await loadConfig(paths, { userFileRequired: configFile !== undefined });
-      broken = undefined;
-      await loadClientTools();
-      for (const warning of loaded.warnings) log.warn(warning);
-      log.info("config reloaded");
-      for (const listener of listeners) listener();
-    } catch (error) {
-      const problem = toCamelError(error);
-      if (broken !== undefined) broken = problem;
-      else log.error(`config not reloaded, the last good one stays in force: ${problem.message}`);
-    }
   };
   let poll: { cancel(): void } | undefined;
   const schedulePoll = (): void => {
@@ -180,7 +148,6 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     }, POLL_MS);
   };
 
-  const settings = (): LoadedConfig["settings"] => loaded.settings;
   const results = createFileResults({
     directory: join(home, "results"),
     clock,
@@ -197,6 +164,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     append: (entry) => {
       if (settings().audit.enabled) fileAudit.append(entry);
     },
+    written: () => fileAudit.written(),
     flush: () => fileAudit.flush(),
   };
 
@@ -229,84 +197,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
     listed: (caller) => dispatcher.list(caller),
     workspace: hints.explicit ?? hints.host ?? cwd,
-    onChange: () => {
-      for (const listener of listeners) listener();
-    },
+    onChange: tellListeners,
   });
-
-  const contextFor = (call: Call): ToolContext => {
-    // Asked for several times in a call; it is one folder for the whole of it.
-    const found: { read?: Promise<string>; write?: Promise<string> } = {};
-    const workspace: ToolContext["workspace"] = (wanted) =>
-      (found[wanted] ??= resolveWorkspace(hints, call.roots ?? noRoots, wanted));
-    return {
-      caller: call.caller,
-      callId: call.id,
-      signal: call.signal,
-      clock,
-      log,
-      home,
-      results,
-      outputChars: call.outputChars ?? settings().limits.outputChars,
-      settings,
-      workspace,
-      memoryRoot: async () => {
-        const { agentId } = call.caller;
-        const base = absolute(cwd, options.memoryRoot ?? env["CAMEL_MEMORY_ROOT"] ?? settings().memory.root);
-        if (agentId === MAIN_AGENT) return base ?? workspace("read");
-        if (!isAgentId(agentId)) throw new CamelError("unauthorized", `"${agentId}" is not an agent id.`);
-        return join(base ?? home, "agents", agentId);
-      },
-      env: (name) => env[name],
-      sharedMemory: () =>
-        settings()
-          .memory.shared.filter(({ agents }) =>
-            agents.some((agent) => matchesName(agent, call.caller.agentId)),
-          )
-          .map(({ name, root }) => ({ name, root: resolve(cwd, expandHome(root)) })),
-      mayRead: (path, tools = []) =>
-        mayReadPath({ path, tools: [call.name, ...tools], caller: call.caller, workspace }, accessOptions),
-      progress: (update) => call.progress?.(update),
-      later: (work) => {
-        const settled = work.catch((error: unknown) => log.warn(`after ${call.name}: ${String(error)}`));
-        background.add(settled);
-        void settled.finally(() => background.delete(settled));
-      },
-      dynamicTools,
-      callTool: (name, args, nested = {}) =>
-        dispatcher.call({
-          ...withoutTimeout(call),
-          id: newId("call"),
-          name,
-          args,
-          caller: nested.own === true ? call.caller : { ...call.caller, depth: call.caller.depth + 1 },
-          signal: nested.signal ?? call.signal,
-          approved: nested.approved === true,
-          trial: nested.trial,
-        }),
-      runner: async (kind = settings().runner.use) => {
-        if (kind === "host") return undefined;
-        const { createRunner } = await import("./runners/create.ts");
-        return createRunner(kind, {
-          settings: settings().runner,
-          env,
-          clock,
-          hooks: promptHooks,
-          secret,
-          tools: () => {
-            const caller = { ...call.caller, depth: call.caller.depth + 1 };
-            return dispatcher.list(caller).map(functionOf);
-          },
-          callTool: (name, args, signal) => contextFor({ ...call, signal }).callTool(name, args),
-        });
-      },
-      jobsChanged: () => {
-        for (const listener of jobListeners) listener();
-      },
-      whereInConfig: (key) => locateInConfig(paths.user, key),
-      supervise: (run) => supervisors.start(run),
-    };
-  };
 
   // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
   // By their real names too: a link to the home, or to the config file, must not open a way round.
@@ -315,7 +207,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   );
   const own = [home, realHome ?? home].flatMap((one) => [...stateFolders(one), `${one}.key`]);
   const accessOptions: AccessOptions = {
-    config: policyInForce,
+    config: () => liveConfig.inForce(),
     forbidden: [
       ...FORBIDDEN_PATHS,
       // Wherever --config put it: who may write it decides about everything.
@@ -381,6 +273,35 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     });
   };
 
+  const shared: Shared = {
+    home,
+    cwd,
+    env,
+    clock,
+    log,
+    results,
+    settings,
+    dynamicTools,
+    dispatcher: () => dispatcher,
+    access: accessOptions,
+    hints,
+    folders: createFolderNames(clock),
+    memoryRoot: () => absolute(cwd, options.memoryRoot ?? env["CAMEL_MEMORY_ROOT"] ?? settings().memory.root),
+    runnerOptions: () => ({ hooks: promptHooks, secret }),
+    later(work, what) {
+      const settled = work.catch((error: unknown) => log.warn(`after ${what}: ${String(error)}`));
+      background.add(settled);
+      void settled.finally(() => background.delete(settled));
+    },
+    jobsChanged() {
+      for (const listener of jobListeners) listener();
+    },
+    audited: () => auditStore.written(),
+    whereInConfig: (key) => locateInConfig(paths.user, key),
+    supervise: (run) => supervisors.start(run),
+  };
+  const contextFor = (call: Call): OneCallContext => new OneCallContext(shared, call);
+
   const dispatcher = createDispatcher({
     config,
     contextFor,
@@ -390,7 +311,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
       hooks(hookRunner), // the user's scripts: may block before, see the result after
-      announceDue({ inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
+      announceDue({ clock, inbox, enabled: () => settings().cron.announce }), // outside shaping: the line must not be cut off
       shapeOutput({ results, outputChars: () => settings().limits.outputChars }), // outside errors: those may be long too
       answerErrors({ log }), // from here inwards things may throw
     ],
@@ -478,15 +399,6 @@ function stateFolders(home: string): string[] {
   ].map((name) => join(home, name));
 }
 
-/** A nested call has its own time, and so the configured limit. */
-function withoutTimeout(call: Call): Call {
-  const copy = { ...call };
-  delete copy.timeoutSeconds;
-  return copy;
-}
-
 function absolute(cwd: string, path: string | undefined): string | undefined {
   return path === undefined || path === "" ? undefined : resolve(cwd, path);
 }
-
-const noRoots = (): Promise<readonly string[]> => Promise.resolve([]);

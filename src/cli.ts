@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-import { parseArgs } from "node:util";
+import { homedir } from "node:os";
 // Static on purpose: this is the start-up path of every host, and one file loads faster than several.
+import { checkSyntax, parseCommandLine, type Flags } from "./commands/flags.ts";
+import { usageError } from "./commands/options.ts";
 import { stdio } from "./commands/stdio.ts";
 import { CamelError, toCamelError } from "./shared/errors.ts";
 import { closest } from "./shared/glob.ts";
@@ -48,85 +50,9 @@ Flags on every command (and their environment names)
   --json             machine-readable output where a command has any
   --help, --version
 
-\`camel-mcp COMMAND --help\` tells more about a command.
+Exit codes: 0 done, 1 failed, 2 a wrong command line; \`policy\` also has 3 ask and 4 deny. With --json an error is
+{"error": {code, message, next}} on stdout. \`camel-mcp COMMAND --help\` tells more about a command.
 `;
-
-const FLAGS = {
-  workspace: { type: "string" },
-  "memory-root": { type: "string" },
-  agent: { type: "string" },
-  config: { type: "string" },
-  home: { type: "string" },
-  "log-level": { type: "string" },
-  host: { type: "string" },
-  port: { type: "string" },
-  scope: { type: "string" },
-  note: { type: "string" },
-  json: { type: "boolean" },
-  pretty: { type: "boolean" },
-  "dry-run": { type: "boolean" },
-  force: { type: "boolean" },
-  name: { type: "string" },
-  url: { type: "string" },
-  "token-env": { type: "string" },
-  command: { type: "string" },
-  print: { type: "boolean" },
-  list: { type: "boolean" },
-  "with-schema": { type: "boolean" },
-  openai: { type: "boolean" },
-  max: { type: "string" },
-  file: { type: "string" },
-  since: { type: "string" },
-  until: { type: "string" },
-  heading: { type: "string" },
-  id: { type: "string" },
-  schedule: { type: "string" },
-  prompt: { type: "string" },
-  tz: { type: "string" },
-  runner: { type: "string" },
-  overlap: { type: "string" },
-  missed: { type: "string" },
-  timeout: { type: "string" },
-  help: { type: "boolean", short: "h" },
-  version: { type: "boolean", short: "v" },
-} as const;
-
-export interface Flags {
-  workspace?: string;
-  "memory-root"?: string;
-  agent?: string;
-  config?: string;
-  home?: string;
-  host?: string;
-  port?: string;
-  scope?: string;
-  note?: string;
-  json?: boolean;
-  pretty?: boolean;
-  "dry-run"?: boolean;
-  force?: boolean;
-  name?: string;
-  url?: string;
-  "token-env"?: string;
-  command?: string;
-  print?: boolean;
-  list?: boolean;
-  "with-schema"?: boolean;
-  openai?: boolean;
-  max?: string;
-  file?: string;
-  since?: string;
-  until?: string;
-  heading?: string;
-  id?: string;
-  schedule?: string;
-  prompt?: string;
-  tz?: string;
-  runner?: string;
-  overlap?: string;
-  missed?: string;
-  timeout?: string;
-}
 
 /** What a command gets: parsed words and flags, and where to print. It returns the exit code. */
 export interface CommandContext {
@@ -162,65 +88,76 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   demo: async () => (await import("./commands/demo.ts")).demo,
 };
 
+/** What a shell expects of a program that was left with Ctrl-C. */
+const INTERRUPTED = 130;
+
 async function main(argv: readonly string[]): Promise<number> {
-  const { values, positionals } = parse(argv);
-  if (values.version === true) return print(`${VERSION}\n`);
-  if (values.help === true || positionals[0] === "help")
-    return print(await helpFor(positionals[0] === "help" ? positionals[1] : positionals[0]));
-  const { "log-level": levelFlag, help: _help, version: _version, ...flags } = values;
-  const level = levelFlag ?? process.env["CAMEL_LOG_LEVEL"] ?? "warn";
+  const { flags, words } = parseCommandLine(argv);
+  if (flags.version === true) return print(`${VERSION}\n`);
+  if (flags.help === true || words[0] === "help")
+    return print(await helpFor(words[0] === "help" ? words[1] : words[0]));
+  const [name] = words;
+  const load = name === undefined ? undefined : commandOf(name);
+  checkSyntax(flags, words);
+  const level = flags["log-level"] ?? process.env["CAMEL_LOG_LEVEL"] ?? "warn";
   if (!LOG_LEVELS.includes(level as LogLevel))
-    throw usage(`--log-level: "${level}" is not one of ${LOG_LEVELS.join(", ")}.`);
+    throw usageError(`--log-level: "${level}" is not one of ${LOG_LEVELS.join(", ")}.`);
   const agentId = flags.agent ?? process.env["CAMELAGI_AGENT"] ?? "main";
   if (!isAgentId(agentId))
-    throw usage(
+    throw usageError(
       `--agent: "${agentId}" is not an agent id: letters, digits, dot, dash, underscore; at most 64.`,
     );
+  checkFolder();
+  checkHome(flags.home ?? process.env["CAMELAGI_HOME"]);
   const context: CommandContext = {
-    words: positionals.slice(1),
+    words: words.slice(1),
     flags,
     agentId,
     log: createLogger(level as LogLevel, (line) => process.stderr.write(line)),
     print: (text) => void process.stdout.write(text),
   };
-  const [name] = positionals;
-  if (name === undefined) return stdio(context);
+  return load === undefined ? stdio(context) : (await load())(context);
+}
+
+function commandOf(name: string): () => Promise<Command> {
   const load = COMMANDS[name];
-  if (load === undefined) {
-    const guess = closest(name, Object.keys(COMMANDS));
-    throw usage(`"${name}" is not a command.${guess === undefined ? "" : ` Did you mean "${guess}"?`}`);
+  if (load !== undefined) return load;
+  const guess = closest(name, Object.keys(COMMANDS));
+  throw usageError(`"${name}" is not a command.${guess === undefined ? "" : ` Did you mean "${guess}"?`}`);
+}
+
+/** A shell can stand in a folder that was removed; everything would fail there, and say something else. */
+function checkFolder(): void {
+  try {
+    process.cwd();
+  } catch (error) {
+    throw new CamelError("not_found", "The folder this was started in is gone.", {
+      cause: error,
+      next: "Change to a folder that exists, then try again.",
+    });
   }
-  return (await load())(context);
+}
+
+/** In a container a user may have neither HOME nor a line in the system's list of users. */
+function checkHome(stateFolder: string | undefined): void {
+  try {
+    homedir();
+  } catch (error) {
+    if (stateFolder === undefined)
+      throw new CamelError("not_found", "This user has no home folder, so there is no place for the state.", {
+        cause: error,
+        next: "Set HOME, or give a folder with --home or CAMELAGI_HOME.",
+      });
+    // What systems call the home of users that have none.
+    process.env["HOME"] = "/nonexistent";
+  }
 }
 
 async function helpFor(command: string | undefined): Promise<string> {
   if (command === undefined) return HELP;
   const { HELP_PAGES } = await import("./commands/help.ts");
-  return HELP_PAGES[command] ?? linesAbout(command) ?? HELP;
-}
-
-/** What the list of commands says about one, for those without a page. */
-function linesAbout(command: string): string | undefined {
-  const lines = HELP.split("\n");
-  const start = lines.findIndex((line) => line.startsWith(`  ${command} `));
-  if (start === -1) return undefined;
-  const more = lines.slice(start + 1).findIndex((line) => !line.startsWith("     "));
-  return `camel-mcp ${lines
-    .slice(start, start + 1 + more)
-    .join("\n")
-    .trim()}\n\nFlags on every command: camel-mcp --help\n`;
-}
-
-function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true });
-  } catch (error) {
-    throw usage(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function usage(message: string): CamelError {
-  return new CamelError("usage", message, { next: "See camel-mcp --help." });
+  commandOf(command);
+  return HELP_PAGES[command] ?? HELP;
 }
 
 function print(text: string): number {
@@ -228,15 +165,40 @@ function print(text: string): number {
   return 0;
 }
 
-main(process.argv.slice(2)).then(
-  (code) => {
-    // exitCode, not exit(): what is still being written to a pipe must reach its end.
-    process.exitCode = code;
-  },
-  (thrown: unknown) => {
-    const error = toCamelError(thrown);
-    process.stderr.write(`camel-mcp: ${error.message}\n${error.next === undefined ? "" : `${error.next}\n`}`);
-    if (error.code === "internal" && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ""}\n`);
-    process.exitCode = error.code === "usage" ? 2 : 1;
-  },
-);
+/** Who reads our output may leave before its end (`| head`). The command still ends what it began, in silence. */
+function outliveReader(): void {
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") return;
+    process.stderr.write(`camel-mcp: the output can't be written: ${error.message}\n`);
+    process.on("exit", () => (process.exitCode = 1));
+  });
+}
+
+/** A host that expands a variable to nothing means "not set"; an empty HOME would make any folder the home. */
+function dropEmptySettings(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(env))
+    if (env[name] === "" && /^(?:HOME|CLAUDE_PROJECT_DIR|CAMEL\w*)$/.test(name)) delete env[name];
+}
+
+function fail(thrown: unknown, argv: readonly string[]): number {
+  const error = toCamelError(thrown);
+  const { code, message } = error;
+  const command = argv.find((word) => Object.hasOwn(COMMANDS, word));
+  const next =
+    error.next ??
+    (code === "usage" ? `See camel-mcp ${command === undefined ? "" : `${command} `}--help.` : undefined);
+  if (argv.includes("--json")) print(`${JSON.stringify({ error: { code, message, next } })}\n`);
+  process.stderr.write(`camel-mcp: ${message}\n${next === undefined ? "" : `${next}\n`}`);
+  if (code === "internal" && thrown instanceof Error) process.stderr.write(`${thrown.stack ?? ""}\n`);
+  if (code === "cancelled") return INTERRUPTED;
+  return code === "usage" ? 2 : 1;
+}
+
+outliveReader();
+dropEmptySettings(process.env);
+const argv = process.argv.slice(2);
+// exitCode, not exit(): what is still being written to a pipe must reach its end.
+void main(argv)
+  .catch((thrown: unknown) => fail(thrown, argv))
+  .then((code) => (process.exitCode = code));

@@ -13,15 +13,21 @@ const configJobSchema = z.strictObject({
   prompt: z.string().min(1).describe("What the agent is asked to do."),
   tz: z.string().min(1).optional().describe("IANA time zone; default: cron.timezone."),
   agent: z.string().min(1).default("main").describe("Whose job it is."),
-  runner: z.enum(["host", "command", "openai"]).optional(),
-  overlap: z.enum(["skip", "queue", "replace", "allow"]).default("skip"),
-  missed: z.enum(["once", "skip", "all"]).default("once"),
-  missedWithinSeconds: seconds.default(86_400),
-  onInterrupted: z.enum(["report", "retry"]).default("report"),
-  timeoutSeconds: seconds.optional(),
-  maxRuns: z.number().int().min(1).optional(),
-  until: z.string().min(1).optional(),
-  jitterSeconds: z.number().min(0).max(3_600).default(0),
+  runner: z.enum(["host", "command", "openai"]).optional().describe("Who answers; default: runner.use."),
+  overlap: z
+    .enum(["skip", "queue", "replace", "allow"])
+    .default("skip")
+    .describe("When due while its last run goes on."),
+  missed: z
+    .enum(["once", "skip", "all"])
+    .default("once")
+    .describe("Times that passed while nothing ran: one run for all, none, or one each."),
+  missedWithinSeconds: seconds.default(86_400).describe("Older missed times are not made up for."),
+  onInterrupted: z.enum(["report", "retry"]).default("report").describe("A run that died half-way."),
+  timeoutSeconds: seconds.optional().describe("Longest run; default: runner.timeoutSeconds."),
+  maxRuns: z.number().int().min(1).optional().describe("Ends after so many runs."),
+  until: z.string().min(1).optional().describe("ISO 8601 time after which it does not fire."),
+  jitterSeconds: z.number().min(0).max(3_600).default(0).describe("Spreads the times by up to this much."),
   enabled: z.boolean().default(true),
 });
 
@@ -53,7 +59,8 @@ export const runnerSchema = z.strictObject({
       env: z.record(z.string(), z.string()).default({}).describe("Added to the environment."),
       cwd: z.string().min(1).optional().describe("Default: the workspace the job was added in."),
     })
-    .optional(),
+    .optional()
+    .describe("For use: command. A preset of a known program, or the argv of any other."),
   openai: z
     .strictObject({
       model: z.string().min(1),
@@ -81,7 +88,8 @@ export const runnerSchema = z.strictObject({
         .optional()
         .describe("US dollars; the cost of a run is counted with it."),
     })
-    .optional(),
+    .optional()
+    .describe("For use: openai. A chat-completions endpoint; the run may call this server's tools."),
 });
 
 export const cronSchema = z.strictObject({
@@ -96,11 +104,18 @@ export const cronSchema = z.strictObject({
     .min(1)
     .default(500)
     .describe("Of all jobs that are not for the inbox, UTC day."),
-  maxCostPerDayUsd: z.number().min(0).default(20),
+  maxCostPerDayUsd: z
+    .number()
+    .min(0)
+    .default(20)
+    .describe("Known cost of all runs, UTC day; more runs are refused."),
   keepRuns: z.number().int().min(1).default(200).describe("Finished runs kept for each job."),
   allowFromRuns: z.boolean().default(false).describe("true: a job's run may add and change jobs."),
   shared: z.boolean().default(false).describe("true: every agent sees and touches every agent's jobs."),
-  jobs: z.array(configJobSchema).default([]),
+  jobs: z
+    .array(configJobSchema)
+    .default([])
+    .describe("Jobs that are always there. The cron tool can pause them, not change them."),
 });
 
 export type ConfigJob = z.output<typeof configJobSchema>;

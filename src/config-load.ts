@@ -7,6 +7,7 @@ import { defaultConfig } from "./config-defaults.ts";
 import type { Config, Rule } from "./config.ts";
 import { CamelError } from "./shared/errors.ts";
 import { closest } from "./shared/glob.ts";
+import { VERSION } from "./shared/version.ts";
 
 /** A policy source in force: the user's file, the workspace's file, or the flags; strictest of all wins. */
 export interface ConfigLayer {
@@ -248,23 +249,25 @@ function configError(
   lines: LineCounter,
   path: string,
 ): CamelError {
-  const complaints = error.issues.map((issue) => {
-    if (issue.code !== "unrecognized_keys") return { key: issue.path, text: issue.message };
-    const [key = ""] = issue.keys;
+  const complaints = error.issues.flatMap((issue) => {
+    if (issue.code !== "unrecognized_keys") return [{ key: issue.path, text: issue.message }];
     const known = knownKeys(schema, issue.path);
-    const guess = closest(key, known);
-    const hint = guess === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean "${guess}"?`;
-    return { key: [...issue.path, key], text: `unknown key. ${hint}` };
+    return issue.keys.map((key) => {
+      const guess = closest(key, known);
+      const hint = guess === undefined ? `Known here: ${known.join(", ")}.` : `Did you mean "${guess}"?`;
+      return { key: [...issue.path, key], text: `unknown key. ${hint}` };
+    });
   });
   const [first = { key: [], text: "invalid" }, ...rest] = complaints;
   const at = positionOf(first.key, document, lines);
+  const isUnknown = error.issues.some((issue) => issue.code === "unrecognized_keys");
   const more =
     rest.length === 0 ? "" : ` (and ${rest.length} more: ${rest.map((one) => one.key.join(".")).join(", ")})`;
   return new CamelError(
     "invalid_config",
     `${path}:${at.line}:${at.column}: ${first.key.join(".") || "config"}: ${first.text}${more}`,
     {
-      next: "Fix the key there and save; the file is read again by itself.",
+      next: `Fix the key there and save; the file is read again by itself.${isUnknown ? ` A key that a newer camel-mcp brought is not known to ${VERSION}.` : ""}`,
       details: { file: path, line: at.line, column: at.column, key: first.key.join(".") },
     },
   );

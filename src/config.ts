@@ -157,7 +157,7 @@ const approvalsSchema = z.strictObject({
 
 const hooksSchema = z.strictObject({
   enabled: z.boolean().default(false).describe("Runs the scripts in hooks/ of the state directory."),
-  timeoutSeconds: seconds.default(10),
+  timeoutSeconds: seconds.default(10).describe("A script is ended after this time."),
 });
 
 const clientToolSchema = z.strictObject({
@@ -312,14 +312,20 @@ export const configSchema = z.strictObject({
         .array(z.number().int().min(1).max(65_535))
         .default([])
         .describe("Ports that may be reached. Empty: every port but those of other protocols."),
-      maxResponseBytes: z.number().int().min(1_024).max(10_000_000).default(1_000_000),
-      timeoutSeconds: seconds.default(30),
+      maxResponseBytes: z
+        .number()
+        .int()
+        .min(1_024)
+        .max(10_000_000)
+        .default(1_000_000)
+        .describe("Longer responses are cut."),
+      timeoutSeconds: seconds.default(30).describe("A request is ended after this time."),
     })
     .prefault({}),
   dynamicTools: z
     .strictObject({
       enabled: z.boolean().default(true).describe("Let agents make tools, and use the ones they made."),
-      maxTools: z.number().int().min(1).max(10_000).default(1_000),
+      maxTools: z.number().int().min(1).max(10_000).default(1_000).describe("Tools that may be stored."),
       evolve: z
         .enum(["off", "offer", "auto"])
         .default("offer")
@@ -332,7 +338,10 @@ export const configSchema = z.strictObject({
     .prefault({}),
   audit: z
     .strictObject({
-      enabled: z.boolean().default(true),
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe("Writes every call and its outcome to audit/ of the state directory."),
       maxBytes: z
         .number()
         .int()
@@ -344,13 +353,17 @@ export const configSchema = z.strictObject({
     .prefault({}),
   results: z
     .strictObject({
-      maxAgeHours: z.number().positive().default(24),
+      maxAgeHours: z
+        .number()
+        .positive()
+        .default(24)
+        .describe("How long a result that was cut can be paged through."),
       maxCount: z.number().int().min(1).default(200).describe("Archived results kept for each agent."),
     })
     .prefault({}),
   checkpoints: z
     .strictObject({
-      maxAgeDays: z.number().positive().default(30),
+      maxAgeDays: z.number().positive().default(30).describe("Older ones are removed."),
       maxBytes: z
         .number()
         .int()
@@ -359,7 +372,7 @@ export const configSchema = z.strictObject({
         .describe(
           "Old contents kept in all, each counted once. The newest checkpoint stays, whatever its size.",
         ),
-      maxCount: z.number().int().min(1).default(500),
+      maxCount: z.number().int().min(1).default(500).describe("More than this, and the oldest are removed."),
     })
     .prefault({})
     .describe("How much is kept to undo what tools changed."),
@@ -370,7 +383,7 @@ export const configSchema = z.strictObject({
         .min(1)
         .default("127.0.0.1")
         .describe("Any other address than loopback demands tokens."),
-      port: z.number().int().min(0).max(65_535).default(7_800),
+      port: z.number().int().min(0).max(65_535).default(7_800).describe("0 takes a free one."),
       allowedHosts: z
         .array(z.string().min(1))
         .default([])
@@ -379,8 +392,14 @@ export const configSchema = z.strictObject({
         .array(z.string().min(1))
         .default([])
         .describe("Browser origins' host names accepted besides loopback."),
-      maxBodyBytes: z.number().int().min(1_024).max(16_000_000).default(4_000_000),
-      maxSessions: z.number().int().min(1).default(200),
+      maxBodyBytes: z
+        .number()
+        .int()
+        .min(1_024)
+        .max(16_000_000)
+        .default(4_000_000)
+        .describe("Longer requests are answered 413."),
+      maxSessions: z.number().int().min(1).default(200).describe("Sessions open at once."),
       maxConcurrent: z
         .number()
         .int()

@@ -154,3 +154,11 @@ describe("reload", () => {
     expect(await allowed()).toBe(true);
   });
 });
+
+test("all unknown keys are named, and that a newer version may know them", async () => {
+  const refused = parseConfig("tols: {}\nshiny: 1\nautonomy: { level: ful }\n", "c.yaml");
+  await expect(refused).rejects.toMatchObject({
+    message: expect.stringMatching(/tols.*shiny/) as unknown,
+    next: expect.stringContaining("newer camel-mcp") as unknown,
+  });
+});

@@ -32,7 +32,7 @@ export interface Sandbox {
 /** A throw-away home and workspace; removed when the test ends. */
 export async function sandbox(files: Record<string, string | Uint8Array> = {}): Promise<Sandbox> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "camel-test-")));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  onTestFinished(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
   const write = async (path: string, content: string | Uint8Array): Promise<string> => {
     const full = join(root, path);
     await mkdir(dirname(full), { recursive: true });

@@ -1,12 +1,14 @@
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
-import { createPin } from "../stores/pin.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { createPin, type Pin } from "../stores/pin.ts";
+import { hiddenQuestion, question } from "./input.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
+
+/** "apr_" and enough of what follows that a slip of the finger finds nothing. */
+const SHORTEST_ID = 10;
 
 /**
  * `approvals list|show ID|approve ID|deny ID|pin`. Deciding needs a person at a terminal, and their PIN where one is
@@ -39,7 +41,7 @@ export async function approvals(context: CommandContext): Promise<number> {
       needTerminal();
       process.stderr.write(`${request.prompt}\n\n`);
       if (await pin.isSet()) {
-        if (!(await pin.matches(await secret("PIN: ")))) throw new CamelError("unauthorized", "Wrong PIN.");
+        await checkPin(pin, "PIN: ");
       } else if ((await question(`${action === "approve" ? "Approve" : "Deny"} this call? [y/N] `)) !== "y") {
         process.stderr.write("Nothing was decided.\n");
         return 1;
@@ -60,26 +62,39 @@ export async function approvals(context: CommandContext): Promise<number> {
     }
     case "pin": {
       needTerminal();
-      if ((await pin.isSet()) && !(await pin.matches(await secret("Present PIN: "))))
-        throw new CamelError("unauthorized", "Wrong PIN.");
-      const chosen = await secret("New PIN (empty removes it): ");
-      if (chosen !== "" && chosen !== (await secret("Again: ")))
+      if (await pin.isSet()) await checkPin(pin, "Present PIN: ");
+      const chosen = await hiddenQuestion("New PIN (empty removes it): ");
+      if (chosen !== "" && chosen !== (await hiddenQuestion("Again: ")))
         throw usageError("The two PINs differ; nothing was changed.");
       await pin.set(chosen === "" ? undefined : chosen);
       context.print(chosen === "" ? "No PIN is asked for any more.\n" : "The PIN is set.\n");
       return 0;
     }
     default:
-      throw usageError(`approvals: "${action}" is not an action. Use list, show, approve, deny or pin.`);
+      throw unknownAction("approvals", action, ["list", "show", "approve", "deny", "pin"]);
   }
 }
 
+/** By its id, or by the beginning of one that fits no other: they are long to type. */
 async function find(store: ApprovalStore, id: string | undefined): Promise<ApprovalRequest> {
   if (id === undefined) throw usageError("Which request? Give its id (see camel-mcp approvals list).");
-  const request = await store.get(id);
-  if (request === undefined)
-    throw new CamelError("not_found", `No request "${id}" waits.`, { next: "See camel-mcp approvals list." });
-  return request;
+  const fitting = id.length < SHORTEST_ID ? [] : (await store.list()).filter((one) => one.id.startsWith(id));
+  const request = (await store.get(id)) ?? (fitting.length === 1 ? fitting[0] : undefined);
+  if (request !== undefined) return request;
+  throw new CamelError(
+    "not_found",
+    `${fitting.length === 0 ? "No" : "More than one"} request "${id}" waits.`,
+    {
+      next: "See camel-mcp approvals list.",
+    },
+  );
+}
+
+async function checkPin(pin: Pin, text: string): Promise<void> {
+  if (await pin.matches(await hiddenQuestion(text))) return;
+  throw new CamelError("unauthorized", "Wrong PIN. Nothing was decided or changed.", {
+    next: "Run the command again and type the PIN you set with `camel-mcp approvals pin`.",
+  });
 }
 
 function needTerminal(): void {
@@ -87,24 +102,6 @@ function needTerminal(): void {
   throw new CamelError("unauthorized", "Only a person at a terminal may decide this.", {
     next: "Run the command yourself in a terminal window.",
   });
-}
-
-async function question(text: string, output: NodeJS.WritableStream = process.stderr): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output, terminal: true });
-  try {
-    return (await lines.question(text)).trim();
-  } finally {
-    lines.close();
-  }
-}
-
-/** Asks without showing what is typed. */
-async function secret(text: string): Promise<string> {
-  process.stderr.write(text);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const typed = await question("", nowhere);
-  process.stderr.write("\n");
-  return typed;
 }
 
 function age({ createdAt }: ApprovalRequest): string {

@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { newId } from "../shared/ids.ts";
 import type { Call } from "../pipeline/call.ts";
+import { readNamedFile, readStdin } from "./input.ts";
 import { camelOptions, depthOf, usageError } from "./options.ts";
 
 /** Through the same dispatcher and policy as a host's call. Exit 0 for a result, 1 for an error. */
@@ -22,13 +21,13 @@ export async function callFromWords({ words, agentId }: CommandContext): Promise
   if (name === undefined) throw usageError("Which tool? Give its name and its arguments as JSON.");
   const source =
     given === "-"
-      ? await text(process.stdin)
+      ? await readStdin("the arguments as JSON")
       : given.startsWith("@")
-        ? await readFile(given.slice(1), "utf8")
+        ? await readNamedFile(given.slice(1))
         : given;
   let args: unknown;
   try {
-    args = JSON.parse(source);
+    args = JSON.parse(source.toString());
   } catch (error) {
     throw usageError(
       `The arguments are not JSON: ${error instanceof Error ? error.message : String(error)}.`,

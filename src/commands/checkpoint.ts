@@ -1,7 +1,7 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { newId } from "../shared/ids.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
 
 /** `checkpoint list [PATH] | show ID [PATH…] | restore ID [PATH…]`: the checkpoint tool from the shell, policy included. */
 export async function checkpoint(context: CommandContext): Promise<number> {
@@ -26,7 +26,7 @@ function argsOf({ words, flags }: CommandContext): Record<string, unknown> {
   const [action = "list", first, ...rest] = words;
   if (action === "list") return { action, path: first, limit: 100 };
   if (action !== "show" && action !== "restore")
-    throw usageError(`checkpoint: "${action}" is not one of list, show, restore.`);
+    throw unknownAction("checkpoint", action, ["list", "show", "restore"]);
   if (first === undefined)
     throw usageError(`checkpoint ${action}: which one? Give an id from camel-mcp checkpoint list.`);
   return { action, id: first, paths: rest, force: flags.force === true, dry_run: flags["dry-run"] === true };

@@ -11,9 +11,12 @@ interface SchemaNode {
 /** A workspace file may only narrow the policy; anything else in it is ignored, so it isn't offered. */
 const POLICY_KEYS = ["tools", "autonomy", "rules", "scopes", "limits"];
 
-/** Shown where an empty list would tell nothing. */
+/** By the setting's path; shown where an empty list would tell nothing. */
 export const EXAMPLES: Record<string, string> = {
   rules: `- { tool: apply_patch, path: "migrations/**", decision: deny, reason: made by a generator }`,
+  clientTools: `- { name: lint, description: Runs the linter., handler: { bash: "npm run lint" } }`,
+  "cron.jobs": `- { id: standup, schedule: "0 9 * * 1-5", prompt: Summarise yesterday's commits. }`,
+  "limits.tools": `- { tool: "memory_*", rateLimit: { calls: 20, perSeconds: 10 } }`,
   scopes: `- { match: { agent: "review-*" }, autonomy: { level: readonly } }`,
 };
 
@@ -31,26 +34,27 @@ export function configTemplate(scope: Scope): string {
   const { properties = {} } = configJsonSchema() as SchemaNode;
   const sections = Object.entries(properties)
     .filter(([key]) => scope === "user" || POLICY_KEYS.includes(key))
-    .map(([key, node]) => `\n${section(key, node, 0)}`);
+    .map(([key, node]) => `\n${section([key], node)}`);
   return INTRO[scope] + sections.join("");
 }
 
 /** Settings are `#`, indentation, text; so without the # they are YAML, and their explanations still comments. */
-function section(key: string, node: SchemaNode, depth: number): string {
+function section(path: readonly string[], node: SchemaNode): string {
+  const depth = path.length - 1;
+  const key = path.at(-1) ?? "";
+  const example = EXAMPLES[path.join(".")];
   const indent = "  ".repeat(depth);
   const note = (text: string): string => (depth === 0 ? `# ${text}\n` : `#${indent}# ${text}\n`);
   const choices = node.enum === undefined ? "" : ` (${node.enum.map(String).join(", ")})`;
   const about = `${node.description ?? ""}${choices}`.trim();
-  const head =
-    (about === "" ? "" : note(about)) +
-    (EXAMPLES[key] === undefined ? "" : note(`Example: ${EXAMPLES[key]}`));
+  const head = (about === "" ? "" : note(about)) + (example === undefined ? "" : note(`Example: ${example}`));
   if (node.default === undefined) {
     const fields = Object.keys(node.properties ?? {});
     return head + note(`${key}: (not set${fields.length === 0 ? "" : `; it has ${fields.join(", ")}`})`);
   }
   if (Object.values(node.properties ?? {}).some((child) => child.default !== undefined)) {
     const inner = Object.entries(node.properties ?? {}).map(([name, child]) =>
-      section(name, child, depth + 1),
+      section([...path, name], child),
     );
     return `${head}#${indent}${key}:\n${inner.join("")}`;
   }

@@ -41,9 +41,20 @@ export async function connect({ words, flags, log }: CommandContext): Promise<nu
   }).catch((error: unknown) => {
     throw explain(error, tokenEnv, token);
   });
-  const { stopped, armBackstop } = stopOnSignals(async () => (await opening).stop());
+  let bridge: Awaited<typeof opening> | undefined;
+  const { stopped, armBackstop } = stopOnSignals(async () => bridge?.stop());
   void ended.then(armBackstop);
-  const bridge = await opening;
+  try {
+    bridge = (await Promise.race([opening, stopped])) ?? undefined;
+  } finally {
+    // An open stdin would keep a process alive that has nothing to connect to.
+    if (bridge === undefined) stdin.destroy();
+  }
+  if (bridge === undefined) return 0;
+  if (stdin.isTTY)
+    process.stderr.write(
+      `Connected to ${url}. It waits for a host on stdin and stdout. Press Ctrl-C to leave.\n`,
+    );
   await Promise.race([ended, stopped]);
   await bridge.stop();
   stdin.destroy();

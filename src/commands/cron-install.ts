@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -14,7 +16,10 @@ export interface Installation {
   kind: "systemd" | "launchd" | "schtasks" | "crontab";
   files: { path: string; text: string }[];
   commands: string[][];
-  undo: string;
+  /** What stops it; then the files are removed. */
+  stop: string[][];
+  /** What the user may want to do besides. */
+  note?: string;
 }
 
 export interface InstallFacts {
@@ -32,9 +37,8 @@ const LABEL = "io.github.camel-mcp.tick";
 
 /** `cron install [systemd|launchd|schtasks|crontab] [--print]`: jobs fire every minute also when no host is open. */
 export async function install(context: CommandContext): Promise<number> {
-  const { flags, words, print } = context;
-  const kind = words[1] ?? defaultKind();
-  if (!isKind(kind)) throw usageError(`"${kind}" is not one of systemd, launchd, schtasks, crontab.`);
+  const { flags, print } = context;
+  const kind = kindOf(context);
   const entry = process.argv[1];
   if (entry === undefined) throw usageError("The path of this program is not known.");
   const dry = flags.print === true || flags["dry-run"] === true;
@@ -58,21 +62,52 @@ export async function install(context: CommandContext): Promise<number> {
   print(describe(plan, dry));
   if (dry) return 0;
   for (const { path, text } of plan.files) await replaceFile(path, text, { mode: 0o644 });
-  for (const [program = "", ...args] of plan.commands) {
-    try {
-      await run(program, args);
-    } catch (error) {
-      throw new CamelError(
-        "io_error",
-        `${program} ${args.join(" ")}: ${error instanceof Error ? error.message : String(error)}`,
-        {
-          next: "Run it by hand, or choose another kind: camel-mcp cron install crontab.",
-          cause: error,
-        },
-      );
-    }
+  for (const command of plan.commands) await execute(command, "camel-mcp cron install crontab");
+  return 0;
+}
+
+/** `cron uninstall [systemd|launchd|schtasks|crontab] [--print]`: takes back what install did. */
+export async function uninstall(context: CommandContext): Promise<number> {
+  const { flags, print } = context;
+  const kind = kindOf(context);
+  const dry = flags.print === true || flags["dry-run"] === true;
+  const crontab = kind === "crontab" ? await currentCrontab() : "";
+  const { files, stop } = planInstallation({ kind, userHome: homedir(), argv: [], crontab });
+  const there = files.filter(({ path }) => existsSync(path));
+  const isInstalled = kind === "schtasks" || (kind === "crontab" ? crontab.includes(MARK) : there.length > 0);
+  if (!isInstalled) {
+    print(`Not installed with ${kind}; nothing to take back.\n`);
+    return 0;
+  }
+  for (const command of stop) {
+    print(`${dry ? "would run" : "runs"} ${command.join(" ")}\n`);
+    if (dry) continue;
+    if (kind === "crontab") await replaceFile(command[1] ?? "", withoutTick(crontab), { mode: 0o644 });
+    await execute(command, "camel-mcp cron uninstall --print");
+  }
+  for (const { path } of there) {
+    print(`${dry ? "would remove" : "removes"} ${path}\n`);
+    if (!dry) await rm(path, { force: true });
   }
   return 0;
+}
+
+async function execute([program = "", ...args]: readonly string[], instead: string): Promise<void> {
+  try {
+    await run(program, args);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CamelError("io_error", `${program} ${args.join(" ")}: ${reason}`, {
+      cause: error,
+      next: `Run it by hand, or see ${instead}.`,
+    });
+  }
+}
+
+function kindOf({ words }: CommandContext): Installation["kind"] {
+  const kind = words[1] ?? defaultKind();
+  if (!isKind(kind)) throw usageError(`"${kind}" is not one of systemd, launchd, schtasks, crontab.`);
+  return kind;
 }
 
 function isKind(value: string): value is Installation["kind"] {
@@ -84,12 +119,18 @@ function defaultKind(): Installation["kind"] {
   return process.platform === "win32" ? "schtasks" : "systemd";
 }
 
+/** What can't be read must not be taken for empty: it would be written over. */
 async function currentCrontab(): Promise<string> {
-  // No crontab yet is an error of the program, and an empty one for us.
-  return run("crontab", ["-l"]).then(
-    ({ stdout }) => stdout,
-    () => "",
-  );
+  try {
+    return (await run("crontab", ["-l"], { env: { ...process.env, LC_ALL: "C" } })).stdout;
+  } catch (error) {
+    const said = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
+    if (/\bno crontab\b/i.test(said)) return "";
+    throw new CamelError("io_error", `Your crontab can't be read: ${said.trim() || String(error)}`, {
+      cause: error,
+      next: "Nothing was changed. See that `crontab -l` works, or use `camel-mcp cron install systemd`.",
+    });
+  }
 }
 
 /** Pure, so that what would be installed can be printed and tested. */
@@ -114,7 +155,8 @@ export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts
           ["systemctl", "--user", "daemon-reload"],
           ["systemctl", "--user", "enable", "--now", "camel-mcp.timer"],
         ],
-        undo: "systemctl --user disable --now camel-mcp.timer (and `loginctl enable-linger` to fire while you are logged out)",
+        stop: [["systemctl", "--user", "disable", "--now", "camel-mcp.timer"]],
+        note: "To fire while you are logged out, too: loginctl enable-linger",
       };
     }
     case "launchd": {
@@ -123,7 +165,7 @@ export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts
         kind,
         files: [{ path, text: plist(argv) }],
         commands: [["launchctl", "load", "-w", path]],
-        undo: `launchctl unload -w ${path}`,
+        stop: [["launchctl", "unload", "-w", path]],
       };
     }
     case "schtasks":
@@ -145,24 +187,25 @@ export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts
             argv.map(windowsWord).join(" "),
           ],
         ],
-        undo: 'schtasks /Delete /F /TN "camel-mcp tick"',
+        stop: [["schtasks", "/Delete", "/F", "/TN", "camel-mcp tick"]],
       };
     case "crontab": {
-      const others = crontab.split("\n").filter((line) => line !== "" && !line.endsWith(MARK));
-      const text = [
-        ...others,
-        `* * * * * ${argv.map(crontabWord).join(" ")} >/dev/null 2>&1 ${MARK}`,
-        "",
-      ].join("\n");
+      const line = `* * * * * ${argv.map(crontabWord).join(" ")} >/dev/null 2>&1 ${MARK}\n`;
+      const text = withoutTick(crontab) + line;
       const path = join(userHome, ".camelagi", "crontab.txt");
       return {
         kind,
         files: [{ path, text }],
         commands: [["crontab", path]],
-        undo: `crontab -e, and remove the line that ends with "${MARK}"`,
+        stop: [["crontab", path]],
       };
     }
   }
+}
+
+function withoutTick(crontab: string): string {
+  const others = crontab.split("\n").filter((line) => line !== "" && !line.endsWith(MARK));
+  return others.map((line) => `${line}\n`).join("");
 }
 
 function describe(plan: Installation, dry: boolean): string {
@@ -171,7 +214,8 @@ function describe(plan: Installation, dry: boolean): string {
     ...(dry ? [text] : []),
   ]);
   for (const command of plan.commands) lines.push(`${dry ? "would run" : "runs"} ${command.join(" ")}`);
-  return `${lines.join("\n")}\nUndo: ${plan.undo}\n`;
+  if (plan.note !== undefined) lines.push(plan.note);
+  return `${lines.join("\n")}\nUndo: camel-mcp cron uninstall ${plan.kind}\n`;
 }
 
 function systemdWord(word: string): string {

@@ -1,13 +1,13 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { systemClock } from "../shared/clock.ts";
-import { closest } from "../shared/glob.ts";
 import { newId } from "../shared/ids.ts";
+import { createCronStore } from "../stores/cron.ts";
 import { createSchedulerFor } from "../transport/lazy-schedule.ts";
-import { camelOptions, depthOf, usageError } from "./options.ts";
+import { camelOptions, depthOf, unknownAction, usageError } from "./options.ts";
 
 const ACTIONS = ["list", "add", "remove", "run", "update", "pause", "resume", "runs", "ack"];
-const COMMANDS = [...ACTIONS, "tick", "install", "supervise"];
+const COMMANDS = [...ACTIONS, "tick", "install", "uninstall"];
 
 /** The cron tool from the shell, policy included, and what the operating system calls when no host is open. */
 export async function cron(context: CommandContext): Promise<number> {
@@ -17,20 +17,22 @@ export async function cron(context: CommandContext): Promise<number> {
   try {
     if (command === "tick") return await tick(context);
     if (command === "install") return await (await import("./cron-install.ts")).install(context);
+    if (command === "uninstall") return await (await import("./cron-install.ts")).uninstall(context);
     if (command === "supervise") return await (await import("./cron-supervise.ts")).supervise(context, words);
     if (ACTIONS.includes(command)) return await act(command, words, context);
   } finally {
     clearInterval(alive);
   }
-  const guess = closest(command, COMMANDS);
-  throw usageError(
-    `"${command}" is not a cron command.${guess === undefined ? "" : ` Did you mean "${guess}"?`}`,
-  );
+  throw unknownAction("cron", command, COMMANDS);
 }
 
 async function act(action: string, words: readonly string[], context: CommandContext): Promise<number> {
   const { flags } = context;
   const [first, second] = words;
+  if (action === "add" && (first ?? flags.schedule) === undefined)
+    throw usageError("cron add: when, and what? cron add SCHEDULE PROMPT");
+  if (action === "runs" && second !== undefined && !/^\d+$/.test(second))
+    throw usageError(`cron runs: "${second}" is not the number of a run.`);
   const args: Record<string, unknown> = {
     action,
     id: flags.id ?? (action === "add" ? undefined : first),
@@ -63,6 +65,8 @@ async function act(action: string, words: readonly string[], context: CommandCon
 /** One look at the clock: fires what is due and ends. Runs go on in processes of their own. */
 async function tick(context: CommandContext): Promise<number> {
   const camel = await createCamel(camelOptions(context));
+  // The scheduler itself goes on when jobs can't be read; who called tick must hear of it.
+  await createCronStore({ home: camel.home, clock: systemClock }).jobs.ids();
   const scheduler = await createSchedulerFor({ camel, clock: systemClock, log: context.log });
   await scheduler.wake();
   const { jobs, next } = scheduler.state();
@@ -71,7 +75,7 @@ async function tick(context: CommandContext): Promise<number> {
   context.print(
     context.flags.json === true
       ? `${JSON.stringify({ jobs, next: next === undefined ? null : new Date(next).toISOString() })}\n`
-      : `${jobs} jobs; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
+      : `${jobs} ${jobs === 1 ? "job" : "jobs"}; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
   );
   return 0;
 }

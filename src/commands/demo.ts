@@ -84,7 +84,7 @@ const STEPS: readonly Step[] = [
     refusal: "invalid_input",
   },
   {
-    what: "It can't be talked out of its folder:",
+    what: "Files with secrets stay closed, whatever way leads to them:",
     tool: "memory_get",
     args: { filePath: "memory/../.env" },
     refusal: "denied_by_policy",

@@ -7,6 +7,7 @@ export const HELP_PAGES: Record<string, string> = {
   --json           say the addresses as JSON
 
 Hosts connect to /mcp (Streamable HTTP), older ones to /sse. /healthz tells that it runs.
+Ctrl-C, SIGTERM and SIGHUP stop it within five seconds; exit 0.
 Register it in a host: camel-mcp install HOST --url http://127.0.0.1:7800/mcp
 `,
   call: `camel-mcp call TOOL JSON|@FILE|-: call a tool from the shell, under the same policy as a host's call.
@@ -16,6 +17,7 @@ Register it in a host: camel-mcp install HOST --url http://127.0.0.1:7800/mcp
   echo '{"query":"release"}' | camel-mcp call memory_search -
 
   --json           the whole result instead of its text
+  --agent ID       as whom; default main
 
 Exit 0 for a result, 1 for an error.
 `,
@@ -28,9 +30,25 @@ Exit 0 for a result, 1 for an error.
   cron runs [ID [NUMBER]]         history; with a number, one run whole
   cron ack [ID]                   take prompts out of the inbox
   cron tick                       fire what is due, and end
-  cron install [--print]          let the operating system call tick every minute
+  cron install [KIND]             let the operating system call tick every minute; KIND is systemd, launchd,
+                                  schtasks or crontab. --print (or --dry-run) only shows what it would do
+  cron uninstall [KIND]           take that back
 
+  --json           for programs
+
+Everything else a job can have: camel-mcp call cron JSON (see camel-mcp tools info cron).
 Schedules: 30s 5m 1h 1d, "0 9 * * 1-5", @daily, +20m, 2027-03-14T09:00.
+`,
+  memory: `camel-mcp memory: the memory tools for people, under the same policy as a host's call.
+
+  memory search WORDS               --max NUMBER --file GLOB --since DATE --until DATE
+  memory get FILE[:FROM[-TO]]       memory get MEMORY.md:10-20
+  memory add TEXT                   --file FILE --heading TEXT; without TEXT, or with -, from stdin
+  memory list [GLOB]                the files
+  memory stats                      what is indexed, and where
+  memory reindex                    builds the index anew
+
+  --json           for programs
 `,
   tools: `camel-mcp tools: the tools as an agent sees them.
 
@@ -68,13 +86,15 @@ Exit 0 done, 1 not.
 
   camel-mcp policy explain apply_patch @arguments.json --agent review
 
-  camel-mcp policy command LINE: say whether a command line would need approval. Nothing is run.
+camel-mcp policy command LINE: say whether a command line would need approval. Nothing is run.
+
+  camel-mcp policy command "rm -rf build"
 
 Exit 0 allow, 3 ask, 4 deny. --json for programs.
 `,
   secret: `camel-mcp secret: values that tools use as secret://NAME. Nothing shows a value again.
 
-  secret set NAME      reads the value from stdin
+  secret set NAME      asks for the value, or reads it from stdin
   secret list          the names
   secret remove NAME
 `,
@@ -87,7 +107,7 @@ A key of your own: give the new one as CAMEL_MCP_KEY and the old one as CAMEL_MC
 `,
   token: `camel-mcp token: bearer tokens for \`serve\`.
 
-  token create --agent ID [--scope NAME]   shows the secret, once
+  token create --agent ID [--scope NAME]   shows the token, once
   token list
   token revoke ID
 
@@ -111,11 +131,11 @@ For hosts that can only start commands, or can't take a token from the environme
 
   approvals list                    what waits
   approvals show ID                 one request in full
-  approvals approve ID              for one use; asks again, or for the PIN where one is set
+  approvals approve ID              for one use within 15 minutes; asks again, or for the PIN where one is set
   approvals deny ID [--note TEXT]   the note is shown to the model
   approvals pin                     set a PIN
 
-Deciding needs a terminal, so that an agent with a shell can't approve itself.
+The beginning of an ID will do. Deciding needs a terminal, so that an agent with a shell can't approve itself.
 `,
   install: `camel-mcp install HOST: register this server in a host's own config file.
 
@@ -149,6 +169,8 @@ A file that can't be read is left alone. \`camel-mcp uninstall HOST\` takes the 
 
   --scope user|project   your own (in the state directory) or this workspace's; default user
   --print                show it instead of writing it
+
+  --json                 say which file was written
 
 Never overwrites a file.
 `,

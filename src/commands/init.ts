@@ -31,6 +31,10 @@ export async function init({ flags, print }: CommandContext): Promise<number> {
       next: "See what a new one would hold with `camel-mcp init --print`.",
     });
   }
-  print(flags.json === true ? `${JSON.stringify({ file, scope })}\n` : `Wrote ${file}.\n`);
+  print(
+    flags.json === true
+      ? `${JSON.stringify({ file, scope })}\n`
+      : `Wrote ${file}.\nTake the # away in front of what you want to change; \`camel-mcp doctor\` checks it.\n`,
+  );
   return 0;
 }

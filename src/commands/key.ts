@@ -6,7 +6,7 @@ import { QUALITY_FOLDER } from "../stores/quality.ts";
 import { rotateKey } from "../stores/sealed-folder.ts";
 import { SECRETS_FOLDER } from "../stores/secrets.ts";
 import { TOOLS_FOLDER } from "../tools/dynamic/registry.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { camelOptions, unknownAction } from "./options.ts";
 
 const SEALED = [
   { folder: TOOLS_FOLDER, kind: "tool" },
@@ -37,7 +37,7 @@ export async function key(context: CommandContext): Promise<number> {
     );
     return 0;
   }
-  if (action !== "rotate") throw usageError(`key: "${action}" is not an action. Use status or rotate.`);
+  if (action !== "rotate") throw unknownAction("key", action, ["status", "rotate"]);
   const { left, resealed, source } = await rotateKey({ ...options, folders: SEALED });
   context.print(
     context.flags.json === true

@@ -1,10 +1,10 @@
-import { text as readAll } from "node:stream/consumers";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import type { ToolResult } from "../pipeline/call.ts";
 import { newId } from "../shared/ids.ts";
 import { memoryIndexTool } from "../tools/memory/memory-index-tool.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { readStdin } from "./input.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
 import { progressBar } from "./progress-bar.ts";
 
 /** `memory search|get|add|list|reindex|stats`: the memory tools for people, through the same policy as a host's call. */
@@ -45,6 +45,7 @@ async function requestOf(
       if (given === "") throw usageError("Search for what? camel-mcp memory search WORDS");
       const { file, since, until } = flags;
       const maxResults = flags.max === undefined ? undefined : Number(flags.max);
+      if (Number.isNaN(maxResults)) throw usageError(`--max: "${flags.max}" is not a number.`);
       return { name: "memory_search", args: { query: given, maxResults, file, since, until } };
     }
     case "get": {
@@ -55,7 +56,8 @@ async function requestOf(
       return { name: "memory_get", args: { filePath, from: first, lines } };
     }
     case "add": {
-      const text = given === "" || given === "-" ? await readAll(process.stdin) : given;
+      const text = given === "" || given === "-" ? (await readStdin("the note")).toString() : given;
+      if (text.trim() === "") throw usageError("Add what? camel-mcp memory add TEXT, or the text on stdin.");
       return { name: "memory_write", args: { text, file: flags.file, heading: flags.heading } };
     }
     case "list":
@@ -64,15 +66,14 @@ async function requestOf(
     case "stats":
       return { name: "memory_index", args: { action } };
     default:
-      throw usageError(
-        `camel-mcp memory ${action === "" ? "needs a word" : `doesn't know "${action}"`}: search, get, add, list, reindex or stats.`,
-      );
+      throw unknownAction("memory", action, ["search", "get", "add", "list", "reindex", "stats"]);
   }
 }
 
 async function forPerson(action: string, words: readonly string[], result: ToolResult): Promise<string> {
-  const isColoured = process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
-  if (action !== "search" || !isColoured) return result.text;
+  // hasColors also hears NO_COLOR.
+  const paints = process.stdout.isTTY && process.stdout.hasColors();
+  if (action !== "search" || !paints) return result.text;
   const { highlight } = await import("../tools/memory/search/highlight.ts");
   return highlight(result.text, words.join(" "), (word) => `\u001B[1;33m${word}\u001B[0m`);
 }

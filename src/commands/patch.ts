@@ -1,18 +1,16 @@
 import { isUtf8 } from "node:buffer";
-import { readFile } from "node:fs/promises";
-import { buffer } from "node:stream/consumers";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { CamelError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
+import { readNamedFile, readStdin } from "./input.ts";
 import { camelOptions, usageError } from "./options.ts";
 
 /** `patch [FILE|-] [--dry-run]`: the apply_patch tool from the shell, policy included. Exit 0 applied, 1 not. */
 export async function patch(context: CommandContext): Promise<number> {
   const { words, flags, agentId } = context;
   const [file = "-"] = words;
-  if (file === "-" && process.stdin.isTTY) process.stderr.write("Reading the patch from standard input.\n");
-  const bytes = file === "-" ? await buffer(process.stdin) : await readFile(file);
+  const bytes = file === "-" ? await readStdin("the patch") : await readNamedFile(file);
   if (!isUtf8(bytes)) {
     throw new CamelError("not_text", "The patch is not UTF-8 text, so what it adds would be written wrong.", {
       next: "Convert it to UTF-8 first.",

@@ -3,15 +3,18 @@ import type { CommandContext } from "../cli.ts";
 import { judgeCommandLine } from "../tools/dynamic/command-policy.ts";
 import { callFromWords } from "./call.ts";
 import { toolThatRuns } from "./command-files.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
 
 const EXIT_CODES = { allow: 0, ask: 3, deny: 4 };
 
 /** Says what would happen to a call and who decides it, without making it. Exit 0 allow, 3 ask, 4 deny. */
 export async function policy(context: CommandContext): Promise<number> {
-  const [action, ...rest] = context.words;
-  if (action === "command") return command(context, rest.join(" "));
-  if (action !== "explain") throw usageError("policy: use explain TOOL JSON, or command LINE.");
+  const [action = "", ...rest] = context.words;
+  if (action === "command") {
+    if (rest.length === 0) throw usageError("policy command: which command line? Put quotes around it.");
+    return command(context, rest.join(" "));
+  }
+  if (action !== "explain") throw unknownAction("policy", action, ["explain", "command"]);
   const camel = await createCamel(camelOptions(context));
   const call = await callFromWords({ ...context, words: rest });
   const verdict = await camel.explain(call);

@@ -4,7 +4,8 @@ import type { CommandContext } from "../cli.ts";
 import { systemClock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { createSecrets } from "../stores/secrets.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { hiddenQuestion } from "./input.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
 
 /** The value comes from stdin, so that it stands neither in the list of processes nor in a shell's history. */
 export async function secret(context: CommandContext): Promise<number> {
@@ -19,8 +20,9 @@ export async function secret(context: CommandContext): Promise<number> {
   switch (action) {
     case "set": {
       if (name === "") throw usageError("secret set: which name?");
-      if (process.stdin.isTTY) process.stderr.write("Type the value, then Enter and Ctrl-D: ");
-      const value = (await text(process.stdin)).replace(/\r?\n$/, "");
+      const value = process.stdin.isTTY
+        ? await hiddenQuestion("Value: ")
+        : (await text(process.stdin)).replace(/\r?\n$/, "");
       if (value === "") throw usageError("secret set: the value on stdin is empty.");
       await store.set(name, value);
       context.print(`Kept. Tools use it as secret://${name}.\n`);
@@ -44,6 +46,6 @@ export async function secret(context: CommandContext): Promise<number> {
       context.print(`Removed ${name}.\n`);
       return 0;
     default:
-      throw usageError(`secret: "${action}" is not an action. Use set, list or remove.`);
+      throw unknownAction("secret", action, ["set", "list", "remove"]);
   }
 }

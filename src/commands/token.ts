@@ -4,7 +4,7 @@ import type { CommandContext } from "../cli.ts";
 import { systemClock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { createFileTokens } from "../stores/tokens.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
 
 export async function token(context: CommandContext): Promise<number> {
   const { flags, print, words } = context;
@@ -17,7 +17,7 @@ export async function token(context: CommandContext): Promise<number> {
       print(
         flags.json === true
           ? `${JSON.stringify({ id: record.id, agent: record.agent, token: secret })}\n`
-          : `${secret}\n\nToken ${record.id} for agent ${record.agent}. It is shown only this once; send it as "Authorization: Bearer …".\n`,
+          : `${secret}\n\nToken ${record.id} for agent ${record.agent}. It is shown only this once; send it as "Authorization: Bearer …".\nFrom now on \`serve\` answers nobody without a token.\n`,
       );
       return 0;
     }
@@ -45,6 +45,6 @@ export async function token(context: CommandContext): Promise<number> {
       print(`Revoked ${id}.\n`);
       return 0;
     default:
-      throw usageError(`token: "${action}" is not an action. Use create, list or revoke.`);
+      throw unknownAction("token", action, ["create", "list", "revoke"]);
   }
 }

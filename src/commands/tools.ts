@@ -1,10 +1,10 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
-import { describeTool } from "../server/mcp.ts";
+import { describeTool } from "../server/describe-tool.ts";
 import { closest } from "../shared/glob.ts";
 import { newId } from "../shared/ids.ts";
 import type { ToolDef } from "../tools/tool.ts";
-import { camelOptions, usageError } from "./options.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
 
 /** Shows the tools as this agent would see them: `list`, `info NAME`, `schema NAME`. */
 export async function tools(context: CommandContext): Promise<number> {
@@ -47,7 +47,7 @@ export async function tools(context: CommandContext): Promise<number> {
       return json(schema, flags.pretty === true);
     }
     default:
-      throw usageError(`tools: "${action}" is not an action. Use list, info NAME or schema NAME.`);
+      throw unknownAction("tools", action, ["list", "info", "schema"]);
   }
 }
 

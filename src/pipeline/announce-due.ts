@@ -1,24 +1,31 @@
+import type { Clock } from "../shared/clock.ts";
 import type { Inbox } from "../stores/inbox.ts";
 import type { Call, Middleware, Next, ToolResult } from "./call.ts";
+
+/** What becomes due is announced after at most this time. */
+const LOOK_MS = 100;
 
 /**
  * One short line on any result while scheduled prompts wait for the caller: most hosts show nothing a server says on
  * its own. Not within a job's run, and not on errors, which must stay as short as they are.
  */
 export function announceDue(options: {
+  clock: Clock;
   inbox: () => Promise<Inbox>;
   enabled: () => boolean;
 }): Middleware<Call> {
-  const known = new Map<string, { mark: string; line: string | undefined }>();
+  const known = new Map<string, { mark: string; line: string | undefined; at: number }>();
 
   const lineFor = async (agentId: string): Promise<string | undefined> => {
+    const at = options.clock.monotonic();
+    const last = known.get(agentId);
+    // Only that nothing is due is remembered: what was just done must not be announced.
+    if (last?.line === undefined && last !== undefined && at - last.at < LOOK_MS) return undefined;
     const inbox = await options.inbox();
     const mark = await inbox.mark(agentId);
-    const last = known.get(agentId);
-    if (mark === "-") return undefined;
-    if (mark === last?.mark) return last.line;
-    const line = describe(await inbox.list(agentId));
-    known.set(agentId, { mark, line });
+    if (mark === last?.mark && last.line !== undefined) return last.line;
+    const line = mark === "-" ? undefined : describe(await inbox.list(agentId));
+    known.set(agentId, { mark, line, at });
     return line;
   };
 

@@ -142,7 +142,7 @@ export function approval(options: ApprovalOptions): Middleware {
     const ticking = tick(call);
     try {
       return await call.ask?.(
-        { message: request.prompt, schema: formFor(choices) },
+        { message: [request.prompt, ...explain(choices)].join("\n"), schema: formFor(choices) },
         AbortSignal.any([limit.signal, call.signal]),
       );
     } catch (error) {
@@ -212,8 +212,7 @@ export function approval(options: ApprovalOptions): Middleware {
     verdict: Verdict,
     facts: Facts,
   ): Promise<ApprovalRequest> {
-    const { session, always } = choicesFor(facts);
-    const entries = (list: readonly string[]): string => list.map((one) => JSON.stringify(one)).join(", ");
+    const { always } = choicesFor(facts);
     const said = await call.tool.approvalPrompt?.(call.input, call.context);
     const reason = visibleLine(`${verdict.rule} (${verdict.source})`);
     const now = clock.now();
@@ -226,10 +225,6 @@ export function approval(options: ApprovalOptions): Middleware {
         `${call.caller.agentId} (${visibleLine(call.caller.client)}) wants to call ${call.tool.name}:`,
         approvalCard(call.input, facts, said),
         `Asked because ${reason}.`,
-        ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
-        always === undefined
-          ? '"Always" isn\'t offered: no narrow rule would cover this call.'
-          : `"Always" adds to approvals.allowlist in your config: ${entries(always)}`,
       ].join("\n"),
       reason,
       ...(always === undefined ? {} : { always }),
@@ -237,6 +232,17 @@ export function approval(options: ApprovalOptions): Middleware {
       expiresAt: now + REQUEST_LIFE_MS,
     };
   }
+}
+
+/** What each choice of the form means. */
+function explain({ session, always }: Choices): string[] {
+  const entries = (list: readonly string[]): string => list.map((one) => JSON.stringify(one)).join(", ");
+  return [
+    ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
+    always === undefined
+      ? '"Always" isn\'t offered: no narrow rule would cover this call.'
+      : `"Always" adds to approvals.allowlist in your config: ${entries(always)}`,
+  ];
 }
 
 /** For a session a tool that only touches files is let through as a whole; a program or address only as it is. */

@@ -40,13 +40,19 @@ export interface Answer {
 /** Undefined: nobody could be asked after all. Rejects when a signal ends the waiting. */
 export type Ask = (question: Question, signal: AbortSignal) => Promise<Answer | undefined>;
 
+/** What the pipeline may change of what a tool sees. */
+export interface CallContext extends ToolContext {
+  /** Gives the signal the tool sees; the caller's own where undefined. */
+  toolSignal: (() => AbortSignal) | undefined;
+}
+
 /** A call whose tool exists for this caller and whose input has passed the schema. */
 export interface ResolvedCall extends Call {
   tool: ToolDef;
   input: Record<string, unknown>;
   effect: Effect;
   touches: Touches;
-  context: ToolContext;
+  context: CallContext;
   /** Set by access: what policy decided, and on what. */
   verdict?: Verdict;
   facts?: Facts;

@@ -15,6 +15,8 @@ export type Decision = "allow" | "ask" | "deny";
 /** The rule of a verdict where neither a rule nor a person had to decide. */
 export const NOTHING_REFUSES = "no rule refuses it";
 
+const BUILT_IN = "built-in defaults";
+
 const STRICTNESS: Record<Decision, number> = { allow: 0, ask: 1, deny: 2 };
 
 export interface PolicyLayer {
@@ -153,7 +155,7 @@ export function decide(
   let strictest: Verdict = {
     decision: "allow",
     rule: NOTHING_REFUSES,
-    source: layers[0]?.source ?? "built-in defaults",
+    source: layers[0]?.source ?? BUILT_IN,
     change: "Add a rule or deny the tool to refuse it.",
   };
   for (const layer of layers) {
@@ -184,7 +186,7 @@ function byApproval(
   return {
     decision: "ask",
     rule: why,
-    source: layers[0]?.source ?? "built-in defaults",
+    source: layers[0]?.source ?? BUILT_IN,
     change: `Add an allow rule for ${facts.tool} to your config file.`,
   };
 }
@@ -296,11 +298,12 @@ function byPath(
     const shown = spellings.at(-1) ?? "";
     const forbidden = hit(autonomy.forbiddenPaths) ?? hit(builtin.forbidden);
     if (forbidden !== undefined) {
+      const isTheirs = autonomy.forbiddenPaths.includes(forbidden);
       return {
         decision: "deny",
         rule: `"${shown}" is under the forbidden path "${forbidden}"`,
-        source: layer.source,
-        change: autonomy.forbiddenPaths.includes(forbidden)
+        source: isTheirs ? layer.source : BUILT_IN,
+        change: isTheirs
           ? `Remove it from autonomy.forbiddenPaths in ${layer.source}.`
           : "It is built in and can't be changed.",
       };
@@ -310,21 +313,19 @@ function byPath(
       return {
         decision: "deny",
         rule: `"${shown}" matches "${guarded}", which no tool may write`,
-        source: "built-in defaults",
+        source: BUILT_IN,
         change: "It is built in and can't be changed.",
       };
     }
     const secret =
       hit(autonomy.sensitiveFiles) ?? (autonomy.allowSensitiveFiles ? undefined : hit(SENSITIVE_FILES));
-    if (
-      secret !== undefined &&
-      (autonomy.sensitiveFiles.includes(secret) || hit(NOT_SENSITIVE) === undefined)
-    ) {
+    const isTheirs = secret !== undefined && autonomy.sensitiveFiles.includes(secret);
+    if (secret !== undefined && (isTheirs || hit(NOT_SENSITIVE) === undefined)) {
       return {
         decision: "deny",
         rule: `"${shown}" matches the sensitive file pattern "${secret}"`,
-        source: layer.source,
-        change: autonomy.sensitiveFiles.includes(secret)
+        source: isTheirs ? layer.source : BUILT_IN,
+        change: isTheirs
           ? `Remove it from autonomy.sensitiveFiles in ${layer.source}.`
           : "Set autonomy.allowSensitiveFiles: true in your own config file.",
       };

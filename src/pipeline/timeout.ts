@@ -18,15 +18,11 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
     // Made when the tool asks for it: a quick tool never does, and making one takes longer than all else here.
     let controller: AbortController | undefined;
     let failure: CamelError | undefined;
-    Object.defineProperty(call.context, "signal", {
-      configurable: true,
-      enumerable: true,
-      get() {
-        controller ??= new AbortController();
-        if (failure !== undefined) controller.abort(failure);
-        return controller.signal;
-      },
-    });
+    call.context.toolSignal = () => {
+      controller ??= new AbortController();
+      if (failure !== undefined) controller.abort(failure);
+      return controller.signal;
+    };
     const work = next();
     return new Promise((resolve, reject) => {
       let grace: { cancel(): void } | undefined;

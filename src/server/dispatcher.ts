@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { LoadedConfig } from "../config-load.ts";
-import type { Call, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
+import type { Call, CallContext, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
 import { compose } from "../pipeline/compose.ts";
 import { NOTHING_REFUSES, isListed, layersFor } from "../pipeline/policy.ts";
 import { CamelError } from "../shared/errors.ts";
 import { closest } from "../shared/glob.ts";
-import type { Caller, ToolContext } from "../tools/context.ts";
+import type { Caller } from "../tools/context.ts";
 import type { ToolDef, Touches } from "../tools/tool.ts";
 
 /** The one door: whatever executes anything, calls `call`. */
@@ -28,7 +28,7 @@ export interface DispatcherOptions {
   outer: readonly Middleware<Call>[];
   /** Around calls whose tool and input are known. Outermost first. */
   inner: readonly Middleware[];
-  contextFor(call: Call): ToolContext;
+  contextFor(call: Call): CallContext;
 }
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -117,10 +117,13 @@ function weakestEffect(tool: ToolDef): ToolDef["effect"] {
 function parseInput(tool: ToolDef, args: unknown): Record<string, unknown> {
   const parsed = tool.schema.safeParse(args ?? {});
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(
-    (issue) => `${issue.path.join(".") || "arguments"}: ${issue.message}`,
-  );
   const given = typeof args === "object" && args !== null ? Object.keys(args) : [];
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    const [name] = path;
+    if (path.length !== 1 || typeof name !== "string" || given.includes(name))
+      return `${path.join(".") || "arguments"}: ${message}`;
+    return `${name} is missing: ${message.replace(/^Invalid \w+: /, "").replace(", received undefined", "")}`;
+  });
   const known = Object.keys(tool.schema.shape);
   const strange = given
     .filter((key) => !known.includes(key))
@@ -137,7 +140,10 @@ function parseInput(tool: ToolDef, args: unknown): Record<string, unknown> {
 }
 
 function describeParameters(schema: z.ZodObject): string {
-  return Object.entries(schema.shape)
-    .map(([name, type]) => `${name}${z.safeParse(type, undefined).success ? " (optional)" : ""}`)
-    .join(", ");
+  const names = (isOptional: boolean): string =>
+    Object.entries(schema.shape)
+      .filter(([, type]) => z.safeParse(type, undefined).success === isOptional)
+      .map(([name]) => name)
+      .join(", ");
+  return [names(false), names(true) && `optional: ${names(true)}`].filter(Boolean).join("; ");
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ToolDef } from "../tools/tool.ts";
+import { leanSchema } from "./lean-schema.ts";
 
 /** A tool in the words of function calling, as chat endpoints take it. */
 export interface FunctionDef {
@@ -13,6 +14,6 @@ export function functionOf(tool: ToolDef): FunctionDef {
     $schema: _,
     additionalProperties: _unused,
     ...parameters
-  } = z.toJSONSchema(tool.schema, { io: "input" });
+  } = leanSchema(z.toJSONSchema(tool.schema, { io: "input" }));
   return { name: tool.name, description: tool.description, parameters };
 }

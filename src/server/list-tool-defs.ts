@@ -1,6 +1,6 @@
 import { builtinTools } from "../tools/index.ts";
 import type { Effect, Tier } from "../tools/tool.ts";
-import { describeTool } from "./mcp.ts";
+import { describeTool } from "./describe-tool.ts";
 
 export interface PublicToolDef {
   name: string;

@@ -4,14 +4,14 @@ import {
   Server,
   isInputRequiredResult,
   type ServerContext,
-  type Tool,
 } from "@modelcontextprotocol/server";
-import { z } from "zod";
 import { newId } from "../shared/ids.ts";
 import type { Caller, Progress } from "../tools/context.ts";
-import type { ToolDef } from "../tools/tool.ts";
 import type { Asking } from "./ask.ts";
+import { describeFor } from "./describe-tool.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import { clientNameOf, identityOf } from "./identity.ts";
+import { page } from "./page.ts";
 import type { MemoryResources, Refused } from "./resources.ts";
 import { textHost } from "./text-hosts.ts";
 import { MAX_WATCHED } from "./watches.ts";
@@ -39,10 +39,6 @@ export type Peer = Omit<Caller, "client" | "depth"> & {
   depth?: number;
 };
 
-const INSTRUCTIONS =
-  "Files, memory, schedules and tools under one policy. If a result says denied_by_policy, don't look for a way round it: tell the user.";
-
-const PAGE = 100;
 const DEFAULT_AGENT_ROOTS_MS = 2_000;
 
 /**
@@ -51,13 +47,8 @@ const DEFAULT_AGENT_ROOTS_MS = 2_000;
  */
 export function createMcpServer(options: McpOptions, peer: Peer): Server {
   const { dispatcher, resources } = options;
-  const server = new Server(
-    { name: "camel-mcp", title: "camel-mcp", version: options.version },
-    {
-      capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
-      instructions: INSTRUCTIONS,
-    },
-  );
+  const { serverInfo, ...rest } = identityOf(options.version);
+  const server = new Server(serverInfo, rest);
   // Kept: making it anew takes longer than most of what a call does with it.
   let last: Caller | undefined;
   const callerOf = (context: ServerContext): Caller => {
@@ -74,16 +65,9 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   server.setRequestHandler("tools/list", async (request, context) => {
     await options.ready();
     const caller = callerOf(context);
-    const tools = dispatcher.list(caller);
-    const prefix = options.prefix() ?? "";
-    const describe = (tool: ToolDef): Tool => {
-      const { outputSchema, ...rest } = describeTool(tool, prefix);
-      // Who is promised structured content takes its absence for an error.
-      return outputSchema === undefined || textHost(caller.client) !== undefined
-        ? rest
-        : { ...rest, outputSchema };
-    };
-    return { ...page(tools, request.params?.cursor, describe, "tools") };
+    const { cursor } = request.params ?? {};
+    const describe = describeFor(caller.client, options.prefix());
+    return page(dispatcher.list(caller), cursor, describe, "tools") ?? badCursor(cursor);
   });
 
   server.setRequestHandler("tools/call", async (request, context) => {
@@ -132,7 +116,8 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
   server.setRequestHandler("resources/list", async (request, context) => {
     await options.ready();
     const found = await resources.list(callerOf(context), roots);
-    return page(found, request.params?.cursor, (resource) => resource, "resources");
+    const { cursor } = request.params ?? {};
+    return page(found, cursor, (resource) => resource, "resources") ?? badCursor(cursor);
   });
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: [
@@ -202,12 +187,6 @@ function clientName(server: Server, context: ServerContext): string {
   return clientNameOf(info);
 }
 
-/** From what a client says about itself, which may be anything. */
-export function clientNameOf(info: unknown): string {
-  const name = typeof info === "object" && info !== null && "name" in info ? info.name : undefined;
-  return typeof name === "string" ? name.toLowerCase().slice(0, 100) : "unknown";
-}
-
 /** The folders a 2025-era client says are open. The 2026 era has no such question. A client may never answer. */
 async function listRoots(server: Server): Promise<readonly string[]> {
   if (server.getClientCapabilities()?.roots === undefined) return [];
@@ -224,60 +203,6 @@ function resourceError(uri: string, { error, notFound }: Refused): ProtocolError
   return new ProtocolError(code, error, { uri });
 }
 
-const described = new WeakMap<ToolDef, Omit<Tool, "name">>();
-
-/** A tool as hosts see it; every annotation explicit, because hosts decide on missing ones differently. */
-export function describeTool(tool: ToolDef, prefix = ""): Tool {
-  let rest = described.get(tool);
-  if (rest === undefined) {
-    rest = {
-      title: tool.title,
-      description: tool.description,
-      inputSchema:
-        tool.inputSchema === undefined
-          ? jsonSchema(tool.schema, "input")
-          : { ...tool.inputSchema, type: "object" },
-      ...(tool.output === undefined ? {} : { outputSchema: outputSchemaOf(tool.output) }),
-      annotations: {
-        title: tool.title,
-        readOnlyHint: tool.effect === "read",
-        destructiveHint: tool.destructive ?? tool.effect !== "read",
-        idempotentHint: tool.idempotent ?? false,
-        openWorldHint: tool.openWorld ?? (tool.effect === "network" || tool.effect === "exec"),
-      },
-    };
-    described.set(tool, rest);
-  }
-  return { name: prefix + tool.name, ...rest };
-}
-
-function jsonSchema(schema: z.ZodObject, io: "input" | "output"): { type: "object"; [key: string]: unknown } {
-  const { $schema: _, additionalProperties: _unused, ...rest } = z.toJSONSchema(schema, { io });
-  // No additionalProperties: a boolean or empty schema makes some hosts drop every tool of the server.
-  return { ...rest, type: "object" };
-}
-
-/**
- * Nothing is required in it: 1.x clients check the structured content of errors against it too, and would turn an
- * error that says what to do next into one of the protocol that doesn't.
- */
-function outputSchemaOf(output: z.ZodObject): { type: "object"; [key: string]: unknown } {
-  const { required: _, ...rest } = jsonSchema(output, "output");
-  return rest;
-}
-
-/** A cursor is the index to go on at; anything else a client sends as one is its mistake. */
-function page<T, U, K extends string>(
-  items: readonly T[],
-  cursor: string | undefined,
-  map: (item: T) => U,
-  key: K,
-): Record<K, U[]> & { nextCursor?: string } {
-  const start = cursor === undefined ? 0 : Number(cursor);
-  if (!Number.isInteger(start) || start < 0 || start > items.length) {
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `"${cursor}" is not a cursor of this list.`);
-  }
-  const end = start + PAGE;
-  const result = { [key]: items.slice(start, end).map(map) } as Record<K, U[]>;
-  return end < items.length ? { ...result, nextCursor: String(end) } : result;
+function badCursor(cursor: string | undefined): never {
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `"${cursor}" is not a cursor of this list.`);
 }

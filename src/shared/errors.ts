@@ -139,23 +139,32 @@ export class CamelError extends Error {
   }
 }
 
-const ERRNO_CODES: Record<string, ErrorCode> = {
-  ENOENT: "not_found",
-  ENOTDIR: "not_found",
-  EISDIR: "not_a_file",
-  EEXIST: "already_exists",
-  EACCES: "path_forbidden",
-  EPERM: "path_forbidden",
+const NO_RIGHTS =
+  "Ask the user to correct its owner and rights, or use another path (the state directory: --home).";
+
+const ERRNO: Record<string, { code: ErrorCode; next: string }> = {
+  ENOENT: { code: "not_found", next: "Check that the path exists." },
+  ENOTDIR: { code: "not_found", next: "A part of that path is a file and not a folder; use another path." },
+  EISDIR: { code: "not_a_file", next: "Name a file, not a folder." },
+  EEXIST: { code: "already_exists", next: ERROR_NEXT.already_exists },
+  EACCES: {
+    code: "path_forbidden",
+    next: NO_RIGHTS,
+  },
+  EPERM: {
+    code: "path_forbidden",
+    next: NO_RIGHTS,
+  },
+  EROFS: { code: "io_error", next: "That file system can't be written to; use another path." },
+  ENOSPC: { code: "io_error", next: "The disk is full. Free some space, then retry." },
 };
 
 /** Turns anything thrown into a CamelError; an unexpected one becomes `internal` (or `io_error` with its errno). */
 export function toCamelError(thrown: unknown): CamelError {
   if (thrown instanceof CamelError) return thrown;
   if (thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" && "syscall" in thrown) {
-    return new CamelError(ERRNO_CODES[thrown.code] ?? "io_error", thrown.message, {
-      cause: thrown,
-      next: "Check that the file system has space and that the path is readable and writable, then retry.",
-    });
+    const { code, next } = ERRNO[thrown.code] ?? { code: "io_error", next: ERROR_NEXT.io_error };
+    return new CamelError(code, thrown.message, { cause: thrown, next });
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new CamelError("internal", message, { cause: thrown });

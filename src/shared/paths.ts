@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { lstat, open, realpath, type FileHandle } from "node:fs/promises";
+import { lstat, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { CamelError } from "./errors.ts";
@@ -46,16 +46,13 @@ export async function containedPath(
     });
   if (isAbsolute(requested) && options.allowAbsolute !== true) throw outside();
 
-  const realRoot = await realpath(root);
   // An absolute path may name the root by its own spelling or by its real one.
-  const lexical = resolve(realRoot, requested);
-  const spelled =
-    isAbsolute(requested) && isInside(resolve(root), lexical)
-      ? join(realRoot, relative(resolve(root), lexical))
-      : lexical;
-  if (!isInside(realRoot, spelled)) throw outside();
+  const lexical = resolve(root, requested);
+  const isSpelledInside = isInside(resolve(root), lexical);
+  if (!isSpelledInside && !isInside(await realpath(root), lexical)) throw outside();
 
-  const real = await realpathOfDeepestAncestor(spelled);
+  // At once: each is a trip through the thread pool.
+  const [realRoot, real] = await Promise.all([realpath(root), realpathOfDeepestAncestor(lexical)]);
   if (!isInside(realRoot, real)) throw outside();
   return real;
 }
@@ -101,15 +98,18 @@ export async function realpathOfDeepestAncestor(path: string): Promise<string> {
 
 /**
  * Opens a file that `containedPath` returned, for reading. The last component may not have become a symlink, and
- * the open file must still be the one that the path inside the root names: a swap between check and open is caught.
+ * the open file must lie inside the root: a swap between check and open is caught.
  */
 export async function openInside(root: string, realFile: string): Promise<FileHandle> {
   // O_NONBLOCK: a FIFO put in the file's place must not hang the server.
   const handle = await open(realFile, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const [opened, again, realRoot] = await Promise.all([handle.stat(), realpath(realFile), realpath(root)]);
-    const named = await lstat(again);
-    if (!isInside(realRoot, again) || named.dev !== opened.dev || named.ino !== opened.ino) {
+    const [opened, realRoot, place] = await Promise.all([
+      handle.stat(),
+      realpath(root),
+      placeOf(handle, realFile),
+    ]);
+    if (place === undefined || !isInside(realRoot, place)) {
       throw new CamelError("conflict", `"${realFile}" was replaced while it was being opened.`, {
         next: "Retry the call.",
       });
@@ -122,4 +122,16 @@ export async function openInside(root: string, realFile: string): Promise<FileHa
     await handle.close();
     throw error;
   }
+}
+
+/** Where an open file is. Linux tells by the descriptor, which no swap deceives; elsewhere its name must still be its. */
+async function placeOf(handle: FileHandle, realFile: string): Promise<string | undefined> {
+  const told =
+    process.platform === "linux"
+      ? await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined)
+      : undefined;
+  if (told !== undefined) return told;
+  const again = await realpath(realFile);
+  const [opened, named] = await Promise.all([handle.stat(), lstat(again)]);
+  return named.dev === opened.dev && named.ino === opened.ino ? again : undefined;
 }

@@ -2,6 +2,7 @@ import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Clock } from "./clock.ts";
 import { CamelError } from "./errors.ts";
 
 export interface WorkspaceHints {
@@ -20,11 +21,12 @@ export async function resolveWorkspace(
   hints: WorkspaceHints,
   roots: () => Promise<readonly string[]>,
   access: "read" | "write",
+  folders: FolderNames,
 ): Promise<string> {
   const said = hints.explicit ?? hints.host;
   const path = said ?? (await firstRoot(roots)) ?? hints.cwd;
-  const [found, real] = await Promise.all([stat(path), realpath(path)]).catch(() => []);
-  if (found?.isDirectory() !== true || real === undefined) {
+  const real = await folders.find(path);
+  if (real === undefined) {
     throw new CamelError("workspace_unsafe", `The workspace "${path}" is not a folder.`, {
       next: "Start the server with --workspace pointing to an existing folder.",
     });
@@ -43,6 +45,28 @@ export async function resolveWorkspace(
     );
   }
   return real;
+}
+
+/** Real names of folders. */
+export interface FolderNames {
+  /** Undefined where there is no folder. */
+  find(path: string): Promise<string | undefined>;
+}
+
+/** How long a folder is taken to be where it was: every call asks, and a thread must look each time. */
+const KNOWN_MS = 250;
+
+export function createFolderNames(clock: Clock): FolderNames {
+  let last: { path: string; real: string; until: number } | undefined;
+  return {
+    async find(path) {
+      if (last?.path === path && clock.monotonic() < last.until) return last.real;
+      const [found, real] = await Promise.all([stat(path), realpath(path)]).catch(() => []);
+      if (found?.isDirectory() !== true || real === undefined) return undefined;
+      last = { path, real, until: clock.monotonic() + KNOWN_MS };
+      return real;
+    },
+  };
 }
 
 async function firstRoot(roots: () => Promise<readonly string[]>): Promise<string | undefined> {

@@ -33,14 +33,24 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
     try {
       text = await readFile(pathOf(id), "utf8");
     } catch (error) {
-      if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+      if (isMissing(error)) return undefined;
       throw error;
     }
     return parseJob(text, id);
   };
 
+  const names = async (): Promise<string[]> => {
+    try {
+      return await readdir(directory);
+    } catch (error) {
+      // Only a folder that isn't there holds no jobs; one that can't be read must not look empty.
+      if (isMissing(error)) return [];
+      throw error;
+    }
+  };
+
   const ids = async (): Promise<string[]> =>
-    (await readdir(directory).catch(() => []))
+    (await names())
       .filter((name) => name.endsWith(".json"))
       .map((name) => name.slice(0, -5))
       .filter(isJobId);
@@ -101,6 +111,10 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
       return found === undefined ? "-" : `${found.ino}:${found.mtimeNs}`;
     },
   };
+}
+
+function isMissing(error: unknown): boolean {
+  return codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
 }
 
 function parseJob(text: string, id: string): Job | undefined {

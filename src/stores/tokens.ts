@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
@@ -35,7 +36,9 @@ export function createFileTokens(options: { path: string; clock: Clock }): Token
   const hashOf = (secret: string): Buffer => createHash("sha256").update(secret).digest();
 
   const load = async (): Promise<TokenRecord[]> => {
-    const found = await stat(options.path).catch(() => undefined);
+    // At once: every request asks, a thread to look in takes thirty times as long, and a revoked token must be refused
+    // from the next request on.
+    const found = statSync(options.path, { throwIfNoEntry: false });
     if (found === undefined) return [];
     const mark = `${found.ino}:${found.size}:${found.mtimeMs}`;
     if (cached?.mark === mark) return cached.tokens;

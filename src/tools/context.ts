@@ -69,6 +69,8 @@ export interface ToolContext {
   dynamicTools: DynamicTools;
   /** What answers prompts: the named kind, or the one the config names. Undefined where there is none but the host. */
   runner(kind?: "host" | "command" | "openai"): Promise<Runner | undefined>;
+  /** Resolves when the calls before this one are in the audit log. */
+  audited(): Promise<void>;
   /** Tells this process's scheduler, where it has one, that jobs have changed. */
   jobsChanged(): void;
   /** File and line of a key of the user's config, for "edit it there". */

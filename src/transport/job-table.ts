@@ -108,16 +108,18 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
   };
 
   const readAll = async (mark: string, config: string): Promise<void> => {
+    // First of all: what can't be read now is read again at the next turn.
+    const found = await store.jobs.ids();
     dirty.clear();
     const changed = await stat(folder).then(
-      (found) => found.mtimeMs,
+      ({ mtimeMs }) => mtimeMs,
       () => 0,
     );
     // A change right after this one could leave the same mark: then it is read once more.
     const isCertain = clock.now() - changed >= COARSE_MS;
     seen = { mark: isCertain ? mark : `${mark}?`, at: clock.monotonic(), config };
     // One after another and not all in memory: there may be a hundred thousand.
-    for (const id of [...entries.keys(), ...(await store.jobs.ids())]) dirty.add(id);
+    for (const id of [...entries.keys(), ...found]) dirty.add(id);
     for (const job of settings().cron.jobs) dirty.add(job.id);
     await readChanged();
   };

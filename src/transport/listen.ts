@@ -6,7 +6,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { clientNameOf } from "../server/mcp.ts";
+import { clientNameOf } from "../server/identity.ts";
 import type { Watches } from "../server/watches.ts";
 
 const LISTEN = z.looseObject({

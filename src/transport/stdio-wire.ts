@@ -7,12 +7,19 @@ export interface StdioWireOptions extends LineGuardOptions {
   stdout: Writable;
 }
 
+export interface StdioWire extends Transport {
+  /** Resolves when no request waits for its answer. */
+  answered(): Promise<void>;
+}
+
 /**
  * JSON-RPC messages, a line each. In the place of the SDK's own, which ends the connection on a long line and checks
  * each message with a schema before the server does so again. Whoever makes it ends it when stdin does.
  */
-export function createStdioWire(options: StdioWireOptions): Transport {
+export function createStdioWire(options: StdioWireOptions): StdioWire {
   const { stdin, stdout } = options;
+  const open = new Set<unknown>();
+  let allAnswered = (): void => {};
   let isClosed = false;
   let draining: Promise<void> | undefined;
 
@@ -24,8 +31,14 @@ export function createStdioWire(options: StdioWireOptions): Transport {
     } catch {
       return refuseNotJson(options);
     }
+    if ("method" in message && "id" in message) open.add(message.id);
+    else if ("method" in message && message.method === "notifications/cancelled")
+      close(message.params?.["requestId"]);
     wire.onmessage?.(message);
   });
+  const close = (id: unknown): void => {
+    if (open.delete(id) && open.size === 0) allAnswered();
+  };
   const failed = (error: Error): void => wire.onerror?.(error);
 
   const drained = (): Promise<void> =>
@@ -38,7 +51,8 @@ export function createStdioWire(options: StdioWireOptions): Transport {
       for (const event of EVENTS) stdout.once(event, done);
     }));
 
-  const wire: Transport = {
+  const wire: StdioWire = {
+    answered: () => (open.size === 0 ? SENT : new Promise((resolve) => (allAnswered = resolve))),
     start() {
       stdin.on("data", read);
       stdin.on("error", failed);
@@ -48,7 +62,9 @@ export function createStdioWire(options: StdioWireOptions): Transport {
     },
     send(message) {
       if (isClosed) return Promise.reject(new Error("The connection is closed."));
-      return stdout.write(`${JSON.stringify(message)}\n`) ? SENT : drained();
+      const isTaken = stdout.write(`${JSON.stringify(message)}\n`);
+      if (!("method" in message)) close(message.id);
+      return isTaken ? SENT : drained();
     },
     close() {
       if (isClosed) return SENT;

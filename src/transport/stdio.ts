@@ -1,14 +1,17 @@
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Readable, Writable } from "node:stream";
 import type { Camel } from "../camel.ts";
-import { createAsking } from "../server/ask.ts";
-import { createMcpServer } from "../server/mcp.ts";
+import { describeFor } from "../server/describe-tool.ts";
+import { clientNameOf, identityOf } from "../server/identity.ts";
+import { page } from "../server/page.ts";
 import { systemClock } from "../shared/clock.ts";
-import { watchAll } from "../server/watches.ts";
 import type { Logger } from "../shared/log.ts";
 import { MAX_MESSAGE_BYTES } from "./line-guard.ts";
-import { withResourceUpdates } from "./listen.ts";
+import { openLazily } from "./stdio-opening.ts";
+import type { StdioSession } from "./stdio-session.ts";
 import { createStdioWire } from "./stdio-wire.ts";
+
+/** How long a call that is under way when the host goes may take to end by itself. */
+const LAST_ANSWERS_MS = 1_000;
 
 export interface StdioOptions {
   camel: Camel;
@@ -26,11 +29,9 @@ export function serveOnStdio(options: StdioOptions): {
   done: Promise<void>;
   stop: () => Promise<void>;
 } {
-  const { camel, log, stdin, stdout } = options;
+  const { camel, log, stdin, stdout, version } = options;
   // One a process, and a name for the log rather than a secret: random bytes would load node:crypto at every start.
   const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
-  const asking = createAsking({ clock: systemClock });
-  const servers = new Set<ReturnType<typeof createMcpServer>>();
   const wire = createStdioWire({
     stdin,
     stdout,
@@ -46,50 +47,48 @@ export function serveOnStdio(options: StdioOptions): {
     sessionId,
     depth: options.depth ?? 0,
   } as const;
-  const { transport, stop: stopWatching } = withResourceUpdates(wire, (uris, client, changed) =>
-    watchAll(camel.resources, uris, { ...peer, client }, changed),
-  );
-  const handle = serveStdio(
-    () => {
-      const server = createMcpServer(
-        {
-          version: options.version,
-          dispatcher: camel.dispatcher,
-          resources: camel.resources,
-          asking,
-          prefix: () => camel.config().settings.tools.prefix,
-          outputChars: () => camel.config().settings.limits.outputChars,
-          ready: () => camel.refresh(),
-          onClose: () => servers.delete(server),
-        },
-        peer,
-      );
-      servers.add(server);
-      return server;
+  let session: StdioSession | undefined;
+  const opening = openLazily({
+    wire,
+    log,
+    identity: identityOf(version),
+    async listTools(clientInfo) {
+      await camel.refresh();
+      const client = clientNameOf(clientInfo);
+      const tools = camel.dispatcher.list({ ...peer, client });
+      const describe = describeFor(client, camel.config().settings.tools.prefix);
+      return { ...page(tools, undefined, describe, "tools") };
     },
-    {
-      transport,
-      onerror: (error) => log.debug(`stdio: ${error.message}`),
+    async load() {
+      const { startSession } = await import("./stdio-session.ts");
+      return (transport) => {
+        session = startSession(transport, { camel, version, peer, log });
+      };
     },
-  );
-  const stopListening = camel.onToolsChanged(() => {
-    for (const server of servers) void server.sendToolListChanged().catch(() => {});
   });
+  const stopListening = camel.onToolsChanged(() => (session ?? opening).toolsChanged());
 
   let finish = (): void => {};
   const ended = new Promise<void>((resolve) => (finish = resolve));
-  // All three: hosts end a server by closing the pipe, and a pipe can break instead of ending.
-  stdin.once("end", finish);
-  stdin.once("close", finish);
+  // What was asked before the end is answered: scripts write their requests into a pipe and close it at once.
+  stdin.once("end", () => {
+    const timer = systemClock.setTimeout(finish, LAST_ANSWERS_MS);
+    void wire.answered().then(() => {
+      timer.cancel();
+      finish();
+    });
+  });
+  // Hosts end a server by closing the pipe, and a pipe can break instead of ending.
+  stdin.once("close", () => {
+    if (!stdin.readableEnded) finish();
+  });
   stdin.once("error", finish);
   stdout.once("error", finish);
 
   const stop = async (): Promise<void> => {
     finish();
     stopListening();
-    stopWatching();
-    asking.close();
-    await handle.close();
+    await (session ?? opening).close();
     await camel.close();
   };
   return { done: ended.then(stop), stop };

@@ -92,15 +92,12 @@ await rm(folder, { recursive: true, force: true });
 
 const median = (times: number[]): number => (times.sort((a, b) => a - b)[times.length >> 1] ?? 0) * 1000;
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
-const report = (what: string, times: number[]): boolean => {
-  const added = median(times) - median(bare);
-  const isMet = added <= TARGET_MICROSECONDS;
-  print(
-    `${what.padEnd(42)} adds p50 ${added.toFixed(1)} µs (target ${TARGET_MICROSECONDS}: ${isMet ? "met" : "missed"})`,
-  );
-  return isMet;
-};
+const added = (times: number[]): number => median(times) - median(bare);
+const isMet = added(piped) <= TARGET_MICROSECONDS;
 print(`bare tool p50 ${median(bare).toFixed(1)} µs`);
-const isMet = report("pipeline, the tool keeps its checkpoints", piped);
-const isMetWithCheckpoint = report("pipeline, with a checkpoint of its own", checkpointed);
-process.exitCode = isMet && isMetWithCheckpoint ? 0 : 1;
+print(
+  `the pipeline adds p50 ${added(piped).toFixed(1)} µs (target ${TARGET_MICROSECONDS}: ${isMet ? "met" : "missed"})`,
+);
+// No target: it is the time the disk takes to keep the old version before the tool may touch the file.
+print(`a checkpoint of the file adds p50 ${(added(checkpointed) - added(piped)).toFixed(1)} µs to that`);
+process.exitCode = isMet ? 0 : 1;

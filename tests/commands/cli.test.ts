@@ -1,7 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { SYNTAX } from "../../src/commands/flags.ts";
+import { HELP_PAGES } from "../../src/commands/help.ts";
 import { VERSION } from "../../src/shared/version.ts";
 import { CLI, runCli, sandbox } from "../harness.ts";
 
@@ -18,6 +23,15 @@ describe("words and flags", () => {
   test.each([
     [["serv"], 'Did you mean "serve"?'],
     [["--nope"], "--nope"],
+    [["--wrkspace", "x"], "Did you mean --workspace?"],
+    [["--workspace"], "--workspace needs a value"],
+    [["serv", "--help"], 'Did you mean "serve"?'],
+    [["memory", "serch"], 'Did you mean "search"?'],
+    [["policy", "command"], "which command line"],
+    [["cron", "add", "5m", "say", "hi"], '"hi" is one word too many'],
+    [["cron", "remove", "x", "--dry-run"], "Nothing was done"],
+    [["install", "vscode", "cursor"], '"cursor" is one word too many'],
+    [["install", "claude"], 'Did you mean "claude-code" or "claude-desktop"?'],
     [["--log-level", "loud"], "loud"],
     [["--agent", "../x", "tools", "list"], "not an agent id"],
     [["call"], "Which tool?"],
@@ -30,6 +44,66 @@ describe("words and flags", () => {
     expect(result.code).toBe(2);
     expect(result.stdout).toBe("");
     expect(result.stderr).toContain(message);
+  });
+
+  test("a flag that a command doesn't know stops it before it does anything", async () => {
+    const box = await sandbox();
+    expect((await runCli(["install", "cursor"], box)).code).toBe(0);
+    const refused = await runCli(["uninstall", "cursor", "--print"], box);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--dry-run") as unknown });
+    expect(await readFile(join(box.home, ".cursor", "mcp.json"), "utf8")).toContain("camel-mcp");
+  });
+
+  test.each(Object.keys(SYNTAX).filter((name) => /^\w+$/.test(name)))(
+    "%s --help tells every flag it takes",
+    async (name) => {
+      const page = HELP_PAGES[name] ?? "";
+      for (const [key, { flags = [] }] of Object.entries(SYNTAX))
+        if (key.split(" ")[0] === name) for (const flag of flags) expect(page).toContain(`--${flag}`);
+      expect(page).toMatch(new RegExp(`^camel-mcp ${name}\\b`));
+    },
+  );
+
+  test("with --json an error is JSON on stdout", async () => {
+    const box = await sandbox();
+    for (const args of [
+      ["init", "--scope", "x"],
+      ["tools", "info", "nope"],
+      ["token", "revoke", "nope"],
+    ]) {
+      const { stdout, code } = await runCli([...args, "--json"], box);
+      expect(code).not.toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ error: { message: expect.any(String) as unknown } });
+    }
+  });
+
+  test("a reader that leaves early gets no trace on stderr", async () => {
+    const box = await sandbox();
+    const child = spawn(process.execPath, [CLI, "init", "--print"], {
+      cwd: box.workspace,
+      env: { PATH: process.env["PATH"], HOME: box.home },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.destroy();
+    const [stderr, exit] = await Promise.all([text(child.stderr), once(child, "exit")]);
+    expect({ stderr, exit }).toEqual({ stderr: "", exit: [0, null] });
+  });
+
+  test("a setting that is empty in the environment is not set: the workspace never becomes the state directory", async () => {
+    const box = await sandbox({ "workspace/config.yaml": "tools: { deny: [cron] }\n" });
+    const { stdout } = await runCli(["tools", "list"], box, { env: { CAMELAGI_HOME: "", CAMEL_CONFIG: "" } });
+    expect(stdout).toMatch(/^cron\b/m);
+  });
+
+  test.skipIf(process.platform === "win32")("a folder that is gone is told in words", async () => {
+    const box = await sandbox();
+    const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" "$1" tools list';
+    const child = spawn("/bin/sh", ["-c", script, process.execPath, CLI], {
+      cwd: box.workspace,
+      env: { PATH: process.env["PATH"], HOME: box.home },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    expect(await text(child.stderr)).toContain("The folder this was started in is gone.");
   });
 
   test("every setting can be given by flag or by its environment name", async () => {

@@ -162,3 +162,18 @@ test("ends with its host, also while it still waits for a server that accepts an
   const [code] = (await once(child, "exit")) as [number | null];
   expect(code).toBe(0);
 });
+
+test("a server that can't be reached ends the bridge at once, also while the host keeps stdin open", async () => {
+  const box = await sandbox();
+  const closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  const child = spawn(process.execPath, [CLI, "connect", `http://127.0.0.1:${port}/mcp`], {
+    cwd: box.workspace,
+    env: { PATH: process.env["PATH"], HOME: box.home },
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  expect(await once(child, "exit")).toEqual([1, null]);
+});

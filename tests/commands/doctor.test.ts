@@ -93,10 +93,33 @@ test("a state directory that can't be written to fails", async () => {
   expect(of("stores")).toMatchObject([{ status: "fail" }]);
 });
 
-test("a workspace that isn't there is a warning", async () => {
+test("a broken config lets nothing through, and doctor doesn't claim otherwise", async () => {
+  const box = await sandbox({ "home/config.yaml": "tools: [" });
+  expect((await examine(box)).of("policy")).toMatchObject([
+    { status: "fail", says: expect.stringContaining("every call is refused") as unknown },
+  ]);
+});
+
+test("a policy that names no tool is a warning with the nearest name", async () => {
+  const box = await sandbox({
+    "home/config.yaml": "tools: { deny: [crn, cron, 'memory_*', my_own_thing] }\n",
+  });
+  const [, ...more] = (await examine(box)).of("policy");
+  expect(more).toMatchObject([{ status: "warn", remedy: expect.stringContaining('"cron"') as unknown }]);
+});
+
+test.skipIf(process.platform === "win32")("a config that others can change is a warning", async () => {
+  const box = await sandbox({ "home/config.yaml": "" });
+  await chmod(join(box.home, "config.yaml"), 0o666);
+  expect((await examine(box)).of("stores")).toMatchObject([
+    { status: "warn", remedy: expect.stringContaining("chmod go-w") as unknown },
+  ]);
+});
+
+test("a workspace that was named and isn't there fails", async () => {
   const box = await sandbox();
   expect((await examine(box, ["--workspace", join(box.home, "none")])).of("workspace")).toMatchObject([
-    { status: "warn" },
+    { status: "fail" },
   ]);
 });
 

@@ -50,7 +50,8 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     },
     async remove() {
       await Promise.all(background);
-      await rm(base, { recursive: true, force: true });
+      // An index may still be saving itself.
+      await rm(base, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { parseQuery, termsOf } from "../../src/tools/memory/search/query.ts";
 import { DEFAULT_TUNING as T, rank } from "../../src/tools/memory/search/rank.ts";
 import { buildSegment, type SourceFile } from "../../src/tools/memory/search/segment-builder.ts";
-import { GROUP_PREFIX, hashTerm } from "../../src/tools/memory/search/term-hash.ts";
+import { hashTerm } from "../../src/tools/memory/search/term-hash.ts";
 import { splitUnits, UNIT_HEADING, UNIT_NAME } from "../../src/tools/memory/search/units.ts";
 
 const WORDS = [
@@ -22,10 +22,16 @@ const WORDS = [
   "glad",
   "gladdog",
   "get",
+  "дома",
+  "домами",
 ];
 const line = fc
   .array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 9 })
-  .chain((words) => fc.constantFrom("", "# ", "Anna: ", "- ").map((lead) => `${lead}${words.join(" ")}.`));
+  .chain((words) =>
+    fc
+      .tuple(fc.constantFrom("", "# ", "Anna: ", "- "), fc.constantFrom(".", "?", '?"'))
+      .map(([lead, end]) => `${lead}${words.join(" ")}${end}`),
+  );
 const texts = fc.array(
   fc.array(line, { maxLength: 12 }).map((lines) => lines.join("\n")),
   { minLength: 1, maxLength: 4 },
@@ -39,6 +45,7 @@ interface OracleUnit {
   file: number;
   isName: boolean;
   isHeading: boolean;
+  asks: boolean;
   /** Words, and pairs of a dense script. */
   length: number;
   counts: Map<string, number>;
@@ -60,6 +67,7 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
         file: number,
         isName,
         isHeading: unit.kind === UNIT_HEADING,
+        asks: /[?？]["')]*$/.test(own) && !isName,
         length: allTerms(own).filter((term) => !/^\p{Script=Han}$/u.test(term)).length,
         counts,
         labels: new Set(allTerms(label)),
@@ -91,8 +99,8 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
         term !== asked.term &&
         asked.group !== undefined &&
         isSpaced(term) &&
-        term.slice(0, GROUP_PREFIX) === asked.term.slice(0, GROUP_PREFIX) &&
-        term.length >= GROUP_PREFIX;
+        term.length >= letters(term) &&
+        term.slice(0, letters(term)) === asked.term.slice(0, letters(term));
       return [
         ...(term === asked.term ? [{ term, scale: 1 }] : []),
         ...(isFamily ? [{ term, scale: T.family }] : []),
@@ -119,7 +127,7 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
           const long = 1 - T.b + (T.b * from.length) / average;
           const saturated = (times * (T.k1 + 1)) / (times + T.k1 * long);
           const plain = asked.weight * idf * saturated * scale * (from.isName ? T.heading : 1);
-          const near = (T.spread[distance - 1] ?? 0) * (at < other ? T.back : 1);
+          const near = (T.spread[distance - 1] ?? 0) * (at < other ? T.back : from.asks ? T.asked : 1);
           const given = distance > 0 ? plain * near : from.labels.has(term) ? plain * T.label : plain;
           most = Math.max(most, given);
         }
@@ -161,6 +169,7 @@ function allTerms(text: string): string[] {
   return words;
 }
 
+const letters = (term: string): number => (/^[\p{Script=Latin}\d]/u.test(term) ? 5 : 4);
 const isSpaced = (term: string): boolean => !/\p{Script=Han}/u.test(term);
 
 test("the typed arrays score every unit as a slow reading of the rules does", () => {

@@ -49,6 +49,7 @@ describe("compose", () => {
     let runs = 0;
     const tool = async (): Promise<{ text: string }> => {
       runs += 1;
+      await Promise.resolve();
       if (runs < 3) throw new Error("not yet");
       return { text: "third time" };
     };

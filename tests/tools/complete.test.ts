@@ -128,8 +128,6 @@ describe.each(cases.filter((one) => one.cases.length > 0))("$tool.name", ({ tool
   test.each(cases)("text and data are each complete: $args", async ({ before = [], args, facts, wrong }) => {
     const camel = await start();
     for (const [name, input] of before) await call(camel, name, input);
-    // The audit log is written when the loop turns.
-    await new Promise((resolve) => setImmediate(resolve));
     const result = await call(camel, tool.name, args);
     expect(result.text).not.toMatch(/^Error/);
     expect(tool.output?.safeParse(result.structured).error).toBeUndefined();

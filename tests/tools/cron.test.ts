@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { chmod, readFile, readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -6,7 +7,7 @@ import type { Camel } from "../../src/camel.ts";
 import { createCronStore } from "../../src/stores/cron.ts";
 import { systemClock } from "../../src/shared/clock.ts";
 import { planInstallation } from "../../src/commands/cron-install.ts";
-import { CLI, CLIENTS, call, connect, sandbox, startCamel, type Sandbox } from "../harness.ts";
+import { CLI, CLIENTS, call, connect, runCli, sandbox, startCamel, type Sandbox } from "../harness.ts";
 
 const COMMAND = `runner:
   use: command
@@ -322,7 +323,7 @@ describe("the command line", () => {
     const store = createCronStore({ home: box.home, clock: systemClock });
     await store.jobs.update("hello", (job) => ({ ...job, since: job.since - 3_600_000 }));
     const { stdout } = await camelMcp(box, "cron", "tick");
-    expect(stdout).toMatch(/^1 jobs; next due /);
+    expect(stdout).toMatch(/^1 job; next due /);
     await expect
       .poll(async () => (await camelMcp(box, "cron", "runs", "hello")).stdout, { timeout: 20_000 })
       .toMatch(/hello run 1: .* ok, .*say hello answered/);
@@ -348,6 +349,70 @@ describe("the command line", () => {
     const { stdout } = await camelMcp(box, "cron", "install", "systemd", "--print");
     expect(stdout).toContain("OnCalendar=");
     expect(stdout).toMatch(/ExecStart=.*cron tick --home /);
+  });
+
+  it.skipIf(process.platform === "win32")("uninstall takes back what install did, and no more", async () => {
+    const box = await sandbox({
+      "bin/systemctl": "#!/bin/sh\n",
+      "bin/crontab": `#!/bin/sh\nif [ "$1" = -l ]; then cat "$HOME/tab"; else cp "$1" "$HOME/tab"; fi\n`,
+      "home/tab": "0 1 * * * backup\n",
+    });
+    const bin = join(box.home, "..", "bin");
+    for (const name of ["systemctl", "crontab"]) await chmod(join(bin, name), 0o755);
+    const cron = (...words: string[]) =>
+      runCli(["cron", ...words], box, { env: { PATH: `${bin}:${process.env["PATH"]}` } });
+    const tab = () => readFile(join(box.home, "tab"), "utf8");
+
+    expect((await cron("install", "crontab")).code).toBe(0);
+    expect(await tab()).toMatch(/^0 1 .* backup\n\* \* .*cron tick/);
+    expect((await cron("uninstall", "crontab", "--print")).stdout).toContain("would run crontab");
+    expect(await tab()).toContain("cron tick");
+    expect((await cron("uninstall", "crontab")).code).toBe(0);
+    expect(await tab()).toBe("0 1 * * * backup\n");
+
+    const units = join(box.home, ".config", "systemd", "user");
+    expect((await cron("install", "systemd")).code).toBe(0);
+    expect(await readdir(units)).toHaveLength(2);
+    expect((await cron("uninstall", "systemd")).stdout).toContain("disable --now camel-mcp.timer");
+    expect(await readdir(units)).toEqual([]);
+    expect((await cron("uninstall", "systemd")).stdout).toContain("nothing to take back");
+  });
+
+  it.skipIf(process.platform === "win32")("a crontab that can't be read isn't written over", async () => {
+    const box = await sandbox({
+      "bin/crontab": `#!/bin/sh\nif [ "$1" = -l ]; then cat "$HOME/says" >&2; exit 1; fi\ncp "$1" "$HOME/tab"\n`,
+      "home/says": "crontab: cannot open spool\n",
+    });
+    const bin = join(box.home, "..", "bin");
+    await chmod(join(bin, "crontab"), 0o755);
+    const install = () =>
+      runCli(["cron", "install", "crontab"], box, { env: { PATH: `${bin}:${process.env["PATH"]}` } });
+    const refused = await install();
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("cannot open spool")]);
+    expect(await readdir(box.home)).not.toContain("tab");
+    await box.write("home/says", "no crontab for u\n");
+    expect((await install()).code).toBe(0);
+    expect(await readdir(box.home)).toContain("tab");
+  });
+
+  it("a job folder that can't be read is an error, not an empty list", async () => {
+    const box = await sandbox({ "home/cron/x": "" });
+    await symlink("jobs", join(box.home, "cron", "jobs"));
+    for (const word of ["list", "tick"]) {
+      const { code, stdout, stderr } = await runCli(["cron", word], box);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("ELOOP");
+    }
+  });
+
+  it("an update that changes nothing is refused", async () => {
+    const box = await sandbox();
+    await camelMcp(box, "cron", "add", "1h", "say hello", "--id", "hello");
+    const { code, stderr } = await runCli(["cron", "update", "hello"], box);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("Nothing to change") as unknown,
+    });
   });
 
   it.each(["systemd", "launchd", "schtasks", "crontab"] as const)("knows %s, and awkward paths", (kind) => {

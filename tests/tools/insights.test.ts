@@ -27,6 +27,18 @@ describe("insights", () => {
     expect(told.text).toMatch(/"convert_pdf" was called 4 times and doesn't exist[\s\S]*tool_create/);
   });
 
+  test("a caller's mistake, or a rule that refuses, is no missing tool", async () => {
+    const box = await sandbox({ "home/config.yaml": "tools: { tier: full, deny: [cron] }\n" });
+    const camel = await startCamel(box);
+    for (let index = 0; index < 4; index++) {
+      await call(camel, "memory_get", {});
+      await call(camel, "cron", { action: "list" });
+    }
+    const told = await call(camel, "insights_report", { focus: "gaps" });
+    expect(told.text).not.toContain("_fixed");
+    expect((await call(camel, "insights_report", { focus: "failures" })).text).toContain("4 x memory_get");
+  });
+
   test("reads only what was added, survives rotation and a damaged state, and never counts twice", async () => {
     const box = await sandbox({
       ...FULL,

@@ -96,6 +96,18 @@ describe("a host that misbehaves", () => {
     expect(await host.exit()).toBe(0);
   });
 
+  test("what was asked before the end of stdin is answered, as scripts need it", async () => {
+    const host = new RawHost(await sandbox({ "workspace/MEMORY.md": "one\n" }));
+    const greeted = host.initialize();
+    const listed = host.send(1, "tools/list");
+    const got = host.send(2, "tools/call", { name: "memory_get", arguments: { filePath: "MEMORY.md" } });
+    host.child.stdin.end();
+    await greeted;
+    expect((await listed).result?.tools?.length).toBeGreaterThan(0);
+    expect((await got).result?.content?.[0]?.text).toBe("1: one");
+    expect(await host.exit()).toBe(0);
+  });
+
   test("a host that never reads and then goes away doesn't leave a server behind", async () => {
     const host = new RawHost(await sandbox());
     await host.initialize();

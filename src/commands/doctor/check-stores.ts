@@ -8,12 +8,7 @@ export async function checkStores(home: string): Promise<Finding[]> {
   const found = await stat(home).catch(() => undefined);
   if (found === undefined) {
     const parent = await nearestFolder(home);
-    const canCreate =
-      (await stat(parent)).isDirectory() &&
-      (await access(parent, constants.W_OK).then(
-        () => true,
-        () => false,
-      ));
+    const canCreate = (await stat(parent)).isDirectory() && (await isWritable(parent));
     return canCreate
       ? [{ check: "stores", status: "ok", says: `${home} will be made at the first use` }]
       : [
@@ -25,6 +20,15 @@ export async function checkStores(home: string): Promise<Finding[]> {
           },
         ];
   }
+  if (!found.isDirectory())
+    return [
+      {
+        check: "stores",
+        status: "fail",
+        says: `${home} is a file; the state needs a folder.`,
+        remedy: "Move the file away, or give another folder with --home or CAMELAGI_HOME.",
+      },
+    ];
   const entries = await readdir(home, { withFileTypes: true });
   const folders = [home, ...entries.filter((one) => one.isDirectory()).map((one) => join(home, one.name))];
   const findings: Finding[] = [];
@@ -42,8 +46,34 @@ export async function checkStores(home: string): Promise<Finding[]> {
       });
     }
   }
-  if (findings.length > 0) return findings;
-  return [{ check: "stores", status: "ok", says: `${home}, ${folders.length} folders writable` }];
+  findings.push(...(await openToOthers([home, join(home, "config.yaml")])));
+  return findings.length > 0
+    ? findings
+    : [{ check: "stores", status: "ok", says: `${home} can be written to` }];
+}
+
+/** Who can write there decides about policy, tokens and tools. */
+async function openToOthers(paths: readonly string[]): Promise<Finding[]> {
+  if (process.platform === "win32") return [];
+  const findings: Finding[] = [];
+  for (const path of paths) {
+    const mode = (await stat(path).catch(() => undefined))?.mode ?? 0;
+    if ((mode & 0o022) !== 0)
+      findings.push({
+        check: "stores",
+        status: "warn",
+        says: `${path} can be changed by other users of this computer.`,
+        remedy: `chmod go-w ${path}`,
+      });
+  }
+  return findings;
+}
+
+export function isWritable(path: string): Promise<boolean> {
+  return access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** A patch whose process died leaves its journal; the next patch undoes or finishes it. */

@@ -8,10 +8,13 @@ import type { CommandContext } from "../../cli.ts";
 import type { Config } from "../../config.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { toCamelError } from "../../shared/errors.ts";
+import { closest } from "../../shared/glob.ts";
 import { newId } from "../../shared/ids.ts";
 import { silentLogger } from "../../shared/log.ts";
-import { resolveWorkspace } from "../../shared/workspace.ts";
+import { createFolderNames, resolveWorkspace } from "../../shared/workspace.ts";
 import { createFileTokens } from "../../stores/tokens.ts";
+import { builtinTools } from "../../tools/index.ts";
+import { isWritable } from "./check-stores.ts";
 import type { Finding } from "./doctor.ts";
 
 const OLDEST_NODE = [20, 19] as const;
@@ -66,6 +69,16 @@ export async function checkConfig(options: CamelOptions): Promise<{ camel: Camel
 
 export function policySummary(camel: Camel, agentId: string): Finding[] {
   const { settings, layers } = camel.config();
+  // Only a config that can't be read leaves no layer at all.
+  if (layers.length === 0)
+    return [
+      {
+        check: "policy",
+        status: "fail",
+        says: "every call is refused, because the config can't be read",
+        remedy: "Correct the config first.",
+      },
+    ];
   const count = (pick: (config: Config) => readonly unknown[]): number =>
     layers.reduce((sum, layer) => sum + pick(layer.config).length, 0);
   const listed = camel.dispatcher.list({
@@ -79,16 +92,40 @@ export function policySummary(camel: Camel, agentId: string): Finding[] {
     `agent ${agentId} sees ${listed.length} tools (tier ${settings.tools.tier}); autonomy ${settings.autonomy.level}; ` +
     `${count((one) => one.tools.allow)} allowed and ${count((one) => one.tools.deny)} denied by name; ` +
     `${count((one) => one.rules)} rules; ${count((one) => one.scopes)} scopes`;
-  return listed.length > 0
-    ? [{ check: "policy", status: "ok", says }]
-    : [
-        {
+  return [
+    listed.length > 0
+      ? { check: "policy", status: "ok", says }
+      : {
           check: "policy",
           status: "warn",
           says,
           remedy: "No tool is left. Look at tools.allow and tools.deny in the config files named above.",
         },
-      ];
+    ...misspelled(camel),
+  ];
+}
+
+/** A name that is no tool's protects nothing: a denied "crn" leaves cron allowed. */
+function misspelled(camel: Camel): Finding[] {
+  const { settings, layers } = camel.config();
+  const all = [...builtinTools, ...settings.clientTools].map((tool) => tool.name);
+  const findings: Finding[] = [];
+  for (const { source, config } of layers) {
+    for (const policy of [config, ...config.scopes]) {
+      const named = [...policy.tools.allow, ...policy.tools.deny, ...policy.rules.map((rule) => rule.tool)];
+      for (const name of named) {
+        const guess = all.includes(name) ? undefined : closest(name, all);
+        if (guess !== undefined)
+          findings.push({
+            check: "policy",
+            status: "warn",
+            says: `${source} names "${name}", which is no tool.`,
+            remedy: `Did you mean "${guess}"? A tool made with tool_create may be called so, too.`,
+          });
+      }
+    }
+  }
+  return findings;
 }
 
 export async function checkWorkspace({ flags }: CommandContext): Promise<Finding[]> {
@@ -99,17 +136,36 @@ export async function checkWorkspace({ flags }: CommandContext): Promise<Finding
     cwd: process.cwd(),
   };
   try {
-    const path = await resolveWorkspace(hints, () => Promise.resolve([]), "write");
-    return [{ check: "workspace", status: "ok", says: path }];
-  } catch (error) {
+    const folders = createFolderNames(systemClock);
+    const path = await resolveWorkspace(hints, () => Promise.resolve([]), "write", folders);
+    if (await isWritable(path)) return [{ check: "workspace", status: "ok", says: path }];
     return [
       {
         check: "workspace",
         status: "warn",
-        says: toCamelError(error).message,
-        remedy: "A host that tells its own folder is fine; else start with --workspace DIR.",
+        says: `${path} can't be written to; tools that write fail there.`,
+        remedy: "Correct its owner and rights, or start with --workspace DIR.",
       },
     ];
+  } catch (error) {
+    const { message } = toCamelError(error);
+    return hints.explicit === undefined
+      ? [
+          {
+            check: "workspace",
+            status: "warn",
+            says: message,
+            remedy: "A host that tells its own folder is fine; else start with --workspace DIR.",
+          },
+        ]
+      : [
+          {
+            check: "workspace",
+            status: "fail",
+            says: message,
+            remedy: "Make the folder, or give another with --workspace or CAMEL_WORKSPACE.",
+          },
+        ];
   }
 }
 

@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
-import type { CommandContext, Flags } from "../../cli.ts";
+import type { CommandContext } from "../../cli.ts";
 import { closest } from "../../shared/glob.ts";
+import type { Flags } from "../flags.ts";
 import { usageError } from "../options.ts";
 import { findHosts } from "./find.ts";
 import { HOST_IDS, hostOf, type HostId, type Scope } from "./hosts.ts";
@@ -86,10 +87,12 @@ function hostFrom(given: readonly string[]): HostId {
     throw usageError(`Which host? One of ${HOST_IDS.join(", ")}. --list shows which are here.`);
   const id = HOST_IDS.find((one) => one === word);
   if (id !== undefined) return id;
-  const guess = closest(word, HOST_IDS);
-  throw usageError(
-    `"${word}" is not a host this knows.${guess === undefined ? "" : ` Did you mean "${guess}"?`} Known: ${HOST_IDS.join(", ")}.`,
+  const near = HOST_IDS.filter(
+    (one) => one.startsWith(word) || word.replaceAll(/[-_ ]/g, "").startsWith(one),
   );
+  const guesses = near.length > 0 ? near : [closest(word, HOST_IDS)].filter((one) => one !== undefined);
+  const hint = guesses.length === 0 ? "" : ` Did you mean ${guesses.map((one) => `"${one}"`).join(" or ")}?`;
+  throw usageError(`"${word}" is not a host this knows.${hint} Known: ${HOST_IDS.join(", ")}.`);
 }
 
 function requestFrom(flags: Flags): Request {

@@ -90,6 +90,11 @@ async function run(input: CronInput, context: ToolContext, book: JobBook): Promi
 async function update(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
   const job = await wanted(input, context, book);
   await refuseConfigJob(job, context, "changed");
+  const { action: _action, id: _id, ...changes } = input;
+  if (Object.values(changes).every((value) => value === undefined || value === null))
+    throw new CamelError("invalid_input", "Nothing to change was given.", {
+      next: "Give what is to be different: schedule, prompt, name, tz, ...",
+    });
   const changed = await withChanges(job, input, context, book);
   const saved = await book.store.jobs.update(job.id, () => changed, job.uid);
   if (saved === undefined) throw gone(job.id);

@@ -11,7 +11,7 @@ import { runnerNameOf } from "./runner-name.ts";
 export function bookOf(context: Pick<ToolContext, "home" | "clock" | "settings">): JobBook {
   return {
     store: createCronStore({ home: context.home, clock: context.clock }),
-    settings: context.settings,
+    settings: () => context.settings(),
     clock: context.clock,
   };
 }

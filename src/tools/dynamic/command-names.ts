@@ -79,7 +79,7 @@ const KINDS = new Map<string, string>([
 ]);
 
 /** `/usr/bin/python3.12`, `gcc-12` and `NODE.EXE` are what their names begin with. */
-export function plainNames(program: string): string[] {
+function plainNames(program: string): string[] {
   const name = (program.split(/[/\\]/).at(-1) ?? "").toLowerCase().replace(/\.(?:exe|cmd|bat|com|ps1)$/, "");
   return [name, name.replace(/[-.]?\d[\d.]*(?:t|m|dbg)?$/, ""), name.replace(/\.so(?:\.\d+)*$/, ".so")];
 }

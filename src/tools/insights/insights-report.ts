@@ -25,6 +25,7 @@ export const insightsReport = defineTool({
     const [{ readInsights }, { renderReport, reportOf }] = await Promise.all([
       import("../../stores/insights.ts"),
       import("./report.ts"),
+      context.audited(),
     ]);
     const report = reportOf(await readInsights(context.home), context.caller.agentId);
     return { text: renderReport(report, focus ?? "summary"), structured: { ...report } };

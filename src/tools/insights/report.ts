@@ -61,6 +61,10 @@ export function reportOf(insights: Insights, agent: string | undefined): Report 
   };
 }
 
+/** A mistake of the caller, or a limit somebody set: another tool would change nothing. */
+const NO_GAP =
+  /^Error \((?:invalid_input|denied_by_policy|approval_\w+|blocked_by_hook|rate_limited|limit_reached|cancelled)\)/;
+
 /** A need that comes up again and again without a tool of its own. */
 function proposalsOf({ unknownTools, failures, requests }: AgentFigures): Proposal[] {
   const missing = Object.entries(unknownTools)
@@ -75,7 +79,7 @@ function proposalsOf({ unknownTools, failures, requests }: AgentFigures): Propos
       },
     }));
   const failing = Object.values(failures)
-    .filter(({ count }) => count >= OFTEN)
+    .filter(({ count, sample }) => count >= OFTEN && !NO_GAP.test(sample))
     .map(({ tool, count, sample }) => ({
       why: `${tool} failed ${count} times in the same way: ${sample.split("\n")[0] ?? ""}`,
       count,

@@ -20,10 +20,12 @@ export async function resolveMemoryFile(root: string, requested: string): Promis
     );
   }
   const rootName = "the memory folder";
-  const real = await containedPath(root, path, { rootName });
-  // A link under memory/ must not turn another file of the root (a workspace, say) into memory.
-  if (path.startsWith("memory/"))
-    await containedPath(join(root, "memory"), path.slice("memory/".length), { rootName });
+  const [real] = await Promise.all([
+    containedPath(root, path, { rootName }),
+    // A link under memory/ must not turn another file of the root (a workspace, say) into memory.
+    path.startsWith("memory/") &&
+      containedPath(join(root, "memory"), path.slice("memory/".length), { rootName }),
+  ]);
   return real;
 }
 

@@ -7,7 +7,7 @@ import type { Segment, SegmentFile } from "./segment.ts";
 
 const MAGIC = 0x4c454d43;
 /** Raise with any change to how words, units or postings are made: an older index is then rebuilt. */
-const VERSION = 3;
+const VERSION = 4;
 const HEAD_BYTES = 20;
 /** A temporary file this old has no living writer. */
 const ABANDONED_MS = 600_000;
@@ -33,7 +33,7 @@ function arraysOf(segment: Segment): Record<string, Uint8Array | Uint32Array> {
     terms: segment.terms.slots,
     groups: segment.groups.slots,
     unitKind: segment.unitKind,
-    unitContinues: segment.unitContinues,
+    unitFlags: segment.unitFlags,
     unitLength: segment.unitLength,
     postings: segment.postings,
   };
@@ -113,7 +113,7 @@ export function decodeSegment(whole: Uint8Array, options: { trusted?: boolean } 
     unitStart: words("unitStart"),
     unitEnd: words("unitEnd"),
     unitKind: octets("unitKind"),
-    unitContinues: octets("unitContinues"),
+    unitFlags: octets("unitFlags"),
     unitLength: octets("unitLength"),
     terms: table("terms", header.termCount),
     groups: table("groups", header.groupCount),

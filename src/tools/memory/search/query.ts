@@ -3,7 +3,7 @@ import { thingsOf } from "./kinds.ts";
 import { fold, termOf } from "./normalise.ts";
 import { LIGHT_WORDS, stopWordsFor } from "./stop-words.ts";
 import { synonymsOf } from "./synonyms.ts";
-import { GROUP_PREFIX, hashTerm, type TermHash } from "./term-hash.ts";
+import { familyOf, hashTerm, type TermHash } from "./term-hash.ts";
 import { tokenize } from "./tokenize.ts";
 
 export interface QueryTerm extends TermHash {
@@ -79,10 +79,11 @@ export function parseQuery(text: string): Query {
       known.weight += 0.5;
       continue;
     }
+    const family = isWord ? familyOf(term) : undefined;
     terms.set(term, {
       term,
       ...hashTerm(term),
-      ...(isWord && term.length >= GROUP_PREFIX ? { group: hashTerm(term.slice(0, GROUP_PREFIX)) } : {}),
+      ...(family === undefined ? {} : { group: hashTerm(family) }),
       synonyms: synonymsOf(term).map(hashTerm),
       things: thingsOf(term).map(hashTerm),
       joined: isWord ? joinedWith(word, asked[at - 1], asked[at + 1]) : [],

@@ -23,6 +23,8 @@ export interface RankTuning {
   date: number;
   /** What a unit before the term gets, relative to one after it: an answer follows its question. */
   back: number;
+  /** What a question gives to what follows it, relative to other text. */
+  asked: number;
   /** A word of much the same meaning, relative to the word itself. */
   synonym: number;
   /** A thing of the kind that the word names, relative to the word itself. */
@@ -34,6 +36,7 @@ export const DEFAULT_TUNING: RankTuning = {
   b: 0.1,
   spread: [0.7, 0.6, 0.5, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1],
   back: 0.8,
+  asked: 1.3,
   spreadLimit: 0.1,
   label: 2.5,
   heading: 0.3,

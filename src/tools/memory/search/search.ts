@@ -271,7 +271,9 @@ async function holdsPhrases(
 }
 
 function isDense(phrase: string): boolean {
-  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(phrase);
+  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u.test(
+    phrase,
+  );
 }
 
 /** Titles of the headings above the unit, its own included, the outermost first. */

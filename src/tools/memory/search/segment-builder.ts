@@ -3,9 +3,9 @@ import { HashTable } from "./hash-table.ts";
 import { fold, termOf } from "./normalise.ts";
 import { POSTING_LABEL, PostingLists } from "./posting-lists.ts";
 import type { Segment, SegmentFile } from "./segment.ts";
-import { GROUP_PREFIX, hashTerm } from "./term-hash.ts";
+import { familyOf, hashTerm } from "./term-hash.ts";
 import { tokenize, type TokenKind } from "./tokenize.ts";
-import { splitUnits, UNIT_NAME, type Unit } from "./units.ts";
+import { endsAsking, splitUnits, UNIT_ASKS, UNIT_CONTINUES, UNIT_NAME, type Unit } from "./units.ts";
 
 /** Grows by doubling; `push` is the builder's hottest call after the tokenizer. */
 class Column {
@@ -31,7 +31,7 @@ export class SegmentBuilder {
   readonly #start = new Column();
   readonly #end = new Column();
   readonly #kind = new Column();
-  readonly #continues = new Column();
+  readonly #flags = new Column();
   readonly #length = new Column();
   readonly #terms = new HashTable(1 << 10);
   /** Words as written, by their hash, so that each spelling is normalised once. */
@@ -53,7 +53,9 @@ export class SegmentBuilder {
     this.#start.push(unit.start);
     this.#end.push(unit.end);
     this.#kind.push(unit.kind);
-    this.#continues.push(unit.continues ? 1 : 0);
+    this.#flags.push(
+      (unit.continues ? UNIT_CONTINUES : 0) | (endsAsking(file.text, unit.start, unit.end) ? UNIT_ASKS : 0),
+    );
     let length = 0;
     const source = unit.kind === UNIT_NAME ? file.path.replace(/\.md$/i, "") : file.text;
     const from = unit.kind === UNIT_NAME ? 0 : unit.start;
@@ -99,8 +101,9 @@ export class SegmentBuilder {
     const id = this.#postings.create();
     this.#terms.add(hash.low, hash.high, id);
     this.#groupNext.push(id);
-    if (kind === "word" && term.length >= GROUP_PREFIX) {
-      const group = hashTerm(term.slice(0, GROUP_PREFIX));
+    const family = kind === "word" ? familyOf(term) : undefined;
+    if (family !== undefined) {
+      const group = hashTerm(family);
       const head = this.#groups.get(group.low, group.high);
       if (head < 0) this.#groups.add(group.low, group.high, id);
       else {
@@ -121,7 +124,7 @@ export class SegmentBuilder {
       unitStart: column(this.#start),
       unitEnd: column(this.#end),
       unitKind: Uint8Array.from(column(this.#kind)),
-      unitContinues: Uint8Array.from(column(this.#continues)),
+      unitFlags: Uint8Array.from(column(this.#flags)),
       unitLength: Uint8Array.from(column(this.#length)),
       tokenCount: this.#tokens,
       terms: this.#terms,

@@ -3,7 +3,7 @@ import type { QueryTerm } from "./query.ts";
 import type { RankTuning } from "./rank.ts";
 import { readPostings, type Postings, type Segment } from "./segment.ts";
 import type { TermHash } from "./term-hash.ts";
-import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
+import { UNIT_ASKS, UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
 
 export interface ScaledTerm {
   id: number;
@@ -180,8 +180,8 @@ export class SegmentScores {
 
   /** Gives each unit the most that one occurrence of the term, here or nearby, gives it. False where there's none. */
   #scoreTerm({ hits, weight, reach }: TermHits, from: number, to: number): boolean {
-    const { unitKind, unitLength } = this.#segment;
-    const { spread, back, label, heading } = this.#tuning;
+    const { unitKind, unitFlags, unitLength } = this.#segment;
+    const { spread, back, asked, label, heading } = this.#tuning;
     const own = this.#own;
     let isThere = false;
     for (const { units, marks, scale } of hits) {
@@ -202,9 +202,10 @@ export class SegmentScores {
           raise(own, unit - distance - from, plain * (spread[distance - 1] ?? 0) * back);
           if (unitKind[unit - distance] === UNIT_HEADING) up = 0;
         }
+        const after = ((unitFlags[unit] ?? 0) & UNIT_ASKS) === 0 ? plain : plain * asked;
         for (let distance = 1; distance <= reach && unit + distance < to; distance += 1) {
           if (unitKind[unit + distance] === UNIT_HEADING && kind === UNIT_TEXT) break;
-          raise(own, unit + distance - from, plain * (spread[distance - 1] ?? 0));
+          raise(own, unit + distance - from, after * (spread[distance - 1] ?? 0));
         }
       }
     }

@@ -21,8 +21,8 @@ export interface Segment {
   unitStart: Uint32Array;
   unitEnd: Uint32Array;
   unitKind: Uint8Array;
-  /** 1 where the unit goes on in the line of the one before it. */
-  unitContinues: Uint8Array;
+  /** UNIT_CONTINUES, UNIT_ASKS. */
+  unitFlags: Uint8Array;
   /** Number of tokens, at most 255. */
   unitLength: Uint8Array;
   tokenCount: number;

@@ -1,6 +1,6 @@
 import type { Candidate, Ranking } from "./rank.ts";
 import { fileOfUnit, type Segment } from "./segment.ts";
-import { UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
+import { UNIT_CONTINUES, UNIT_HEADING, UNIT_NAME, UNIT_TEXT } from "./units.ts";
 
 /** A stretch of units to show: all of one file, in reading order. */
 export interface Passage {
@@ -63,7 +63,7 @@ function grow(
     (segment.unitEnd[to] ?? 0) - (segment.unitStart[from] ?? 0);
   // A line begun is finished first: half a list item or half of what somebody said misleads.
   const continues = (unit: number): number =>
-    segment.unitContinues[unit] === 1 ? Number.MAX_SAFE_INTEGER : 0;
+    ((segment.unitFlags[unit] ?? 0) & UNIT_CONTINUES) !== 0 ? Number.MAX_SAFE_INTEGER : 0;
   // A heading is shown only where it matched: the answer names it anyway.
   const mayShow = (unit: number): boolean =>
     (segment.unitKind[unit] === UNIT_TEXT && score(unit) >= 0) ||

@@ -2,7 +2,7 @@ import { termOf } from "./normalise.ts";
 
 /**
  * Everyday English words that people use for each other when they ask about what they wrote. A line is a group; a
- * word may stand in several. Ours, written by hand, and short on purpose: a wrong synonym costs more than a missing one.
+ * word may stand in several. Ours, written by hand, and of close words only: a wrong synonym costs more than a missing one.
  */
 const GROUPS = `job work career profession occupation employment
 company employer firm business
@@ -115,6 +115,119 @@ config configuration setting
 delete remove
 add insert
 change modify update
+participate partake join attend
+pursue follow seek
+recently lately
+relax unwind destress
+stress pressure anxiety
+encourage inspire motivate
+proud pride accomplish achieve
+grateful thankful appreciate
+surprise shock
+worry concern nervous anxious
+lucky fortunate
+photo picture pic photograph
+mother mom mum mama
+father dad papa
+family fam relative
+baby newborn infant
+pregnant expecting pregnancy
+engaged propose fiance
+divorce separate breakup
+funeral die death
+neighbor neighborhood
+roommate flatmate
+store shop boutique
+restaurant cafe diner
+customer client
+hire recruit
+fire layoff
+resign quit leave
+promotion promote raise
+interview apply application
+exam test quiz
+homework assignment
+professor lecturer
+scholarship grant
+lesson tutor
+bicycle bike cycle
+automobile car
+train railway
+hotel hostel airbnb
+luggage suitcase
+forest wood
+hill mountain peak
+river stream creek
+garden yard
+injure hurt wound
+surgery operation
+therapy therapist counseling counselor
+sleep nap
+run jog
+climb bouldering
+tent camp
+paint portrait canvas
+sculpture pottery clay ceramic
+sing singer vocal
+perform performance stage
+audience crowd
+champion winner
+trophy medal
+coach trainer
+collect collection
+recipe ingredient
+breakfast brunch
+dessert sweet
+lunch meal
+tasty delicious
+vegetarian vegan
+alcohol beer wine
+cab taxi uber
+lawyer attorney
+police cop
+theft steal rob
+rent lease
+loan mortgage debt
+invest investment stock
+donate donation fundraiser
+protest march rally
+vote election
+military army
+immigrant immigrate
+language speak fluent
+culture tradition
+god pray faith
+spiritual meditation
+weather storm rain
+code program software
+bug fix
+website site webpage
+server host
+repo repository
+meeting appointment call
+contract agreement
+delay postpone
+break broken damage
+lost lose misplace
+find discover
+receive got get
+borrow lend
+clean tidy
+cheap affordable
+expensive pricey
+fast quick
+funny hilarious
+smart clever
+kind nice caring
+shy introvert
+brave courage courageous
+strong strength
+weird strange odd
+favorite fave
+television tv
+video clip
+laptop notebook
+cellphone smartphone phone
 password credential secret
 directory folder`;
 

@@ -16,5 +16,13 @@ export function hashTerm(term: string): TermHash {
   return { low: low >>> 0, high: high >>> 0 };
 }
 
-/** Words at least this long share a group by their first letters: a stemmer for the languages that have none here. */
-export const GROUP_PREFIX = 5;
+const LATIN_PREFIX = 5;
+/** Cyrillic, Greek, Arabic, ... words change more of themselves, and none is stemmed. */
+const OTHER_PREFIX = 4;
+const FIRST_OTHER = 0x370;
+
+/** The first letters, which words of one family share: a stemmer for the languages that have none here. Undefined for short words. */
+export function familyOf(term: string): string | undefined {
+  const length = term.charCodeAt(0) < FIRST_OTHER ? LATIN_PREFIX : OTHER_PREFIX;
+  return term.length < length ? undefined : term.slice(0, length);
+}

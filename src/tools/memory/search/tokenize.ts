@@ -8,7 +8,7 @@ const APOSTROPHE = 4;
 const classes = new Uint8Array(0x10000);
 const IS_WORD = /[\p{L}\p{N}\p{M}]/u;
 const IS_DENSE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u;
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u;
 for (const code of [0x27, 0x2019, 0x2bc]) classes[code] = APOSTROPHE;
 
 function classify(character: string): number {
@@ -33,7 +33,7 @@ export type TokenKind = "word" | "pair" | "single";
 
 /**
  * Calls `emit` for each token of `text` between `from` and `to`. Words of spaced scripts are whole; runs of dense
- * scripts (Chinese, Japanese, Thai, ...) give every overlapping pair of characters and, apart, every single one.
+ * scripts (Chinese, Japanese, Thai, ...; Korean too, where endings grow onto words) give every overlapping pair of characters and, apart, every single one.
  */
 export function tokenize(
   text: string,

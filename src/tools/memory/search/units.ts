@@ -4,6 +4,11 @@ export const UNIT_HEADING = 1;
 /** The file's own name, as a unit without text at the top of the file. */
 export const UNIT_NAME = 2;
 
+/** Flag of a unit that goes on in the line of the one before it. */
+export const UNIT_CONTINUES = 1;
+/** Flag of a unit that ends in a question mark. */
+export const UNIT_ASKS = 2;
+
 /** One sentence, line or heading. Offsets are UTF-16 positions in the file's text. */
 export interface Unit {
   start: number;
@@ -24,6 +29,7 @@ const LONGEST = 400;
 const STOPS = ".!?…";
 const DENSE_STOPS = "。！？｡";
 const CLOSERS = "\"'”’)]」』）";
+const ASKING = "?？؟";
 const STOP = 1;
 const DENSE_STOP = 2;
 /** Between the cells of a table. */
@@ -31,8 +37,17 @@ const BAR = 3;
 const ASCII_ROLES = Uint8Array.from({ length: 0x80 }, (_, code) => roleOf(code));
 const HEADING = /^ {0,3}#{1,6}(?:[ \t]+|$)/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
-const LABEL =
-  /^[\s>*\-+]*(?:\*\*|__)?(\p{L}[\p{L}\p{N}.'’\- ]{0,38}[\p{L}\p{N}])(?:\*\*|__)?:(?:\*\*|__)?\s/u;
+const MARKS = String.raw`[\s>*\-+]*`;
+/** `[10:32]`, `12/03/24, 9:15 PM -`, `2026-03-09T10:32:`, as chats put before a name or, in brackets, after it. */
+const TIME = String.raw`[\[(]?\d[\d:./\-T]*\d(?:,?\s+\d[\d:.]*\d)?(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?`;
+const NAME = String.raw`(\p{L}[\p{L}\p{N}_.'’\- ]{0,38}[\p{L}\p{N}_])`;
+const BOLD = String.raw`(?:\*\*|__)?`;
+const LABEL = new RegExp(
+  `^${MARKS}(?:${TIME}\\s*[\\-–:]?\\s*)?${BOLD}(?:<${NAME}>|${NAME}${BOLD}(?:\\s*[\\[(]${TIME}[\\])])?:)${BOLD}\\s`,
+  "u",
+);
+/** No label reaches further into its line. */
+const LONGEST_LABEL = 90;
 
 export function splitUnits(text: string): Unit[] {
   const units: Unit[] = [{ start: 0, end: 0, kind: UNIT_NAME, continues: false, labelStart: 0, labelEnd: 0 }];
@@ -50,6 +65,7 @@ export function splitUnits(text: string): Unit[] {
       const isHeading = mark === "#" && !inFence && HEADING.test(text.slice(at, end));
       if (colon < first) colon = text.indexOf(":", first);
       if (colon === -1) colon = text.length;
+      const mayHaveLabel = colon < Math.min(end, first + LONGEST_LABEL) || mark === "<";
       if (isHeading) {
         units.push({
           start: first,
@@ -60,8 +76,10 @@ export function splitUnits(text: string): Unit[] {
           labelEnd: 0,
         });
       } else {
-        const label = colon < end ? LABEL.exec(text.slice(at, Math.min(end, colon + 4))) : null;
-        splitLine(text, first, trimEnd(text, first, end), label, at, units);
+        const label = mayHaveLabel
+          ? LABEL.exec(text.slice(first, Math.min(end, first + LONGEST_LABEL)))
+          : null;
+        splitLine(text, first, trimEnd(text, first, end), label, units);
       }
     }
     at = end + 1;
@@ -74,11 +92,10 @@ function splitLine(
   from: number,
   to: number,
   label: RegExpExecArray | null,
-  lineStart: number,
   units: Unit[],
 ): void {
-  const name = label?.[1] ?? "";
-  const labelStart = label ? lineStart + label[0].indexOf(name) : from;
+  const name = label?.[1] ?? label?.[2] ?? "";
+  const labelStart = label ? from + label[0].lastIndexOf(name) : from;
   const labelEnd = label ? labelStart + name.length : from;
   const push = (start: number, end: number): void => {
     if (start < end)
@@ -111,6 +128,13 @@ function sentenceEnd(text: string, from: number, to: number): number {
     if (end < to && isSpace(text.charCodeAt(end))) return skipSpace(text, end, to);
   }
   return to;
+}
+
+/** Whether what stands between `from` and `to` ends as a question does. */
+export function endsAsking(text: string, from: number, to: number): boolean {
+  let at = to - 1;
+  while (at > from && CLOSERS.includes(text[at] ?? "")) at -= 1;
+  return at >= from && ASKING.includes(text[at] ?? "");
 }
 
 function roleOf(code: number): number {
