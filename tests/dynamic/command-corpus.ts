@@ -224,6 +224,37 @@ const gitThatDoesMore = [
   "git unknown",
 ];
 
+const awkAndSed = [
+  "awk '{print > \"CANARY\"}' file",
+  "awk '{print | \"sh\"}' file",
+  "awk 'BEGIN{while ((\"id\" | getline x) > 0) print x}'",
+  "awk 'BEGIN{getline x < \"/etc/passwd\"; print x}'",
+  "awk 'BEGIN{ARGV[1]=\".env\";ARGC=2} {print}'",
+  'awk \'BEGIN{f="system"; @f("touch CANARY")}\'',
+  "awk 'BEGIN{SYMTAB[\"x\"]=1}'",
+  "awk -f x.awk file",
+  "awk -i inplace '{print}' file",
+  "awk -v x -f x.awk '{print}'",
+  "awk '{print}' file -f x.awk",
+  "awk --source 'x' file",
+  "awk",
+  "sed 's/x/touch CANARY/e' file",
+  "sed 's/x/y/gw CANARY' file",
+  "sed 's,x,y,w CANARY' file",
+  "sed wCANARY file",
+  "sed '1w CANARY' file",
+  "sed 1e file",
+  "sed 'r /etc/passwd' file",
+  "sed p file -i",
+  "sed -n -i p file",
+  "sed -ni p file",
+  "sed -e p -f x file",
+  "sed -f x file",
+  "sed 'p;w CANARY' file",
+  "sed --in-place p file",
+  "sed",
+];
+
 const otherNames = [
   "python3.12 x.py",
   "perl5.36 -e x",
@@ -265,6 +296,7 @@ export const HOSTILE_LINES: readonly string[] = [
   ...swallowedDashes,
   ...operandsThatWrite,
   ...gitThatDoesMore,
+  ...awkAndSed,
   ...otherNames,
   ...limits,
 ];
@@ -362,6 +394,17 @@ export const BENIGN_LINES: readonly string[] = [
   "git stash list",
   "git reflog",
   "git log --oneline | head -n 5",
+  "awk '{print $1}' file",
+  "awk -F: '{print $1, $NF}' file",
+  "awk -F , '$2 == 3 || NR < 2 {n += $1} END {print n}' file",
+  "awk -v n=3 'NR <= n' file",
+  `awk '{printf "%s\\t%d\\n", $1, NR}' file`,
+  "sed -n 1,5p file",
+  "sed -n '/x/p' file",
+  "sed 's/a/b/g' file",
+  "sed -E 's#(a|b)+#[&]#' file",
+  "sed '$d' file",
+  "cat file | sed 's/^/> /'",
 ];
 
 /** Values for a placeholder: each would make the canary if anything but the program read it. */

@@ -506,7 +506,7 @@ describe("http tools", () => {
       expect(url.searchParams.get("q")).toBe(value);
       expect(url.searchParams.get("r")).toBe(value);
     }
-    for (const value of [".", ".."])
+    for (const value of [".", "..", "\ud800"])
       expect(await call(camel, "get_item", { id: value, q: "" })).toMatchObject({
         isError: true,
         code: "invalid_input",
@@ -554,6 +554,9 @@ describe("http tools", () => {
       "a.example.com:81",
       "a.example.com#",
       "x y",
+      "xn--a.example.com",
+      "256.1.1.1",
+      "1.2.3.4.5",
     ])
       expect(await call(camel, "ask_host", { host }), host).toMatchObject({
         isError: true,

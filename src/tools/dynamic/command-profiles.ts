@@ -1,5 +1,6 @@
 import { onlyPrintsVersion, dangerOf } from "./command-names.ts";
 import { git } from "./command-git.ts";
+import { awk, sed } from "./command-text.ts";
 import { anything, only, wholeWords, without, type Profile } from "./command-options.ts";
 
 const FIND_ACTIONS = /^-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls|files0-from)$/;
@@ -83,6 +84,12 @@ const PROFILES: Record<string, Profile> = {
   hostname: (args) =>
     args.every((arg) => /^(?:-[AdfIis]|--(?:fqdn|long|short|domain|ip-address))$/.test(arg)),
   arch: noArguments,
+  awk,
+  gawk: awk,
+  mawk: awk,
+  nawk: awk,
+  sed,
+  gsed: sed,
   git,
 };
 

@@ -62,7 +62,7 @@ async function urlOf(run: Run, secret: Run["secret"]): Promise<URL> {
   const filledOrigin = await fillTemplate(origin, { secret }, value, hostValue);
   const question = rest.indexOf("?");
   const pathTemplate = question < 0 ? rest : rest.slice(0, question);
-  const path = await fillTemplate(pathTemplate, { secret }, value, encodeURIComponent);
+  const path = await fillTemplate(pathTemplate, { secret }, value, encoded);
   // The parser would fold `..` away, whichever way it is written, and so leave the path that was approved.
   const climbs = (text: string): number =>
     text.split("/").filter((part) => /^(?:\.|%2e){1,2}$/i.test(part)).length;
@@ -70,12 +70,31 @@ async function urlOf(run: Run, secret: Run["secret"]): Promise<URL> {
     throw new CamelError("invalid_input", 'A value would become "." or ".." in the path.', {
       next: "Send the name of what you want, not a way through folders.",
     });
-  const search =
-    question < 0 ? "" : await fillTemplate(rest.slice(question), { secret }, value, encodeURIComponent);
-  const url = new URL(`${filledOrigin}${path}${search}`);
+  const search = question < 0 ? "" : await fillTemplate(rest.slice(question), { secret }, value, encoded);
+  const url = asUrl(`${filledOrigin}${path}${search}`, filledOrigin);
   for (const [name, text] of Object.entries(query))
     url.searchParams.append(name, await fillTemplate(text, { secret }, value));
   return url;
+}
+
+function encoded(value: string): string {
+  try {
+    return encodeURIComponent(value);
+  } catch {
+    throw new CamelError("invalid_input", "A value holds half of a character, which no URL can carry.", {
+      next: "Send whole characters.",
+    });
+  }
+}
+
+function asUrl(text: string, origin: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw new CamelError("invalid_input", `"${origin.slice(0, 100)}" names no host that exists.`, {
+      next: "Send the name of a host, or an address with four numbers up to 255.",
+    });
+  }
 }
 
 function hostValue(value: string): string {
@@ -137,8 +156,7 @@ async function bodyOf(
   }
   if (type?.includes("json") === true)
     return fillTemplate(body, run, value, (one) => JSON.stringify(one).slice(1, -1));
-  if (type?.includes("x-www-form-urlencoded") === true)
-    return fillTemplate(body, run, value, encodeURIComponent);
+  if (type?.includes("x-www-form-urlencoded") === true) return fillTemplate(body, run, value, encoded);
   setType("text/plain; charset=utf-8");
   return fillTemplate(body, run, value);
 }
