@@ -275,7 +275,7 @@ export const configSchema = z.strictObject({
         .array(z.string().min(1))
         .default(["ls", "pwd", "cat", "echo"])
         .describe(
-          "Programs (`ls`) or commands (`npm test *`) that need no approval. Interpreters, wrappers and programs that can start others ask all the same.",
+          "Programs (`ls`) or commands (`npm test`, `mytool show *`) that need no approval. Interpreters, wrappers and programs that can start others ask all the same, unless the whole command is written out.",
         ),
       deniedCommands: z
         .array(z.string().min(1))
@@ -304,11 +304,14 @@ export const configSchema = z.strictObject({
         .array(z.string().min(1))
         .default([])
         .describe("Host names; `*.example.com` covers the names below. Not empty: only these."),
-      domainBlocklist: z.array(z.string().min(1)).default([]).describe("Host names that are never reached."),
+      domainBlocklist: z
+        .array(z.string().min(1))
+        .default([])
+        .describe("Host names that are never reached, with all names below them."),
       ports: z
         .array(z.number().int().min(1).max(65_535))
         .default([])
-        .describe("Ports that may be reached. Empty: every port."),
+        .describe("Ports that may be reached. Empty: every port but those of other protocols."),
       maxResponseBytes: z
         .number()
         .int()

@@ -2,6 +2,7 @@ import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { judgeCommandLine } from "../tools/dynamic/command-policy.ts";
 import { callFromWords } from "./call.ts";
+import { toolThatRuns } from "./command-files.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
 
 const EXIT_CODES = { allow: 0, ask: 3, deny: 4 };
@@ -26,10 +27,17 @@ export async function policy(context: CommandContext): Promise<number> {
   return EXIT_CODES[verdict.decision];
 }
 
-/** Whether a command line would run without asking. Nothing is run. */
+/** Whether a command line would run without asking: the programs first, then the files. Nothing is run. */
 async function command(context: CommandContext, line: string): Promise<number> {
   const camel = await createCamel(camelOptions(context));
-  const verdict = judgeCommandLine(line, camel.config().settings.shell);
+  let verdict = judgeCommandLine(line, camel.config().settings.shell);
+  if (verdict.decision === "allow") {
+    const trial = toolThatRuns(line);
+    const call = await callFromWords({ ...context, words: [trial.name] });
+    const { decision, rule } = await camel.explain({ ...call, trial });
+    // Its name is only made up: what policy says about names isn't about it.
+    if (decision !== "allow" && !rule.startsWith("tools.")) verdict = { decision, why: rule };
+  }
   context.print(
     context.flags.json === true ? `${JSON.stringify(verdict)}\n` : `${verdict.decision}: ${verdict.why}\n`,
   );

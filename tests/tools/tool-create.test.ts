@@ -107,7 +107,7 @@ describe("tool_create through real clients", () => {
   );
 
   test("from the command line: call, tools, policy", async () => {
-    const box = await sandbox();
+    const box = await sandbox({ "workspace/.env": "x", "outside.txt": "x" });
     const run = async (...args: string[]): Promise<string> => {
       const { stdout } = await promisify(execFile)(process.execPath, [
         CLI,
@@ -129,6 +129,15 @@ describe("tool_create through real clients", () => {
       code: 3,
       stdout: expect.stringContaining("ask") as string,
     });
+    for (const [line, code] of [
+      ["cat /etc/passwd", 4],
+      ["cat .env", 4],
+      ["cat ./sub/../.env", 4],
+      ["ls && cat ~/.ssh/id_rsa", 4],
+      ["cat ../outside.txt", 3],
+    ] as const)
+      await expect(run("policy", "command", line), line).rejects.toMatchObject({ code });
+    expect(await run("policy", "command", "cat notes.txt | cat")).toContain("allow");
     expect(await run("key", "rotate")).toContain("Sealed");
     expect(await run("call", "say_it", '{"input":"y"}')).toBe("y\n\n");
   });

@@ -16,6 +16,16 @@ const SEPARATORS: readonly string[] = [";", "&&", "||", "|", "\n", "\r"];
 /** These connect two commands: with one of them missing, it isn't the line that was meant. */
 const CONNECTORS: readonly string[] = ["&&", "||", "|"];
 
+/** The argv of each command in a line that can be read. */
+export function commandsIn(line: string): string[][] {
+  const lexed = lexCommand(line);
+  const segments: string[][] = [[]];
+  for (const part of "parts" in lexed ? lexed.parts : [])
+    if (part.kind === "word") segments.at(-1)?.push(part.text);
+    else segments.push([]);
+  return segments.filter((argv) => argv.length > 0);
+}
+
 export function judgeCommandLine(line: string, policy: ShellPolicy): CommandVerdict {
   const lexed = lexCommand(line);
   if ("problem" in lexed) return unreadable(line, policy, `it has ${lexed.problem}`);

@@ -36,12 +36,14 @@ export interface ArgumentPath extends TouchedPath {
 /** The files a command may open, as far as its arguments tell. */
 export async function pathsOf(
   [program, ...args]: readonly Argument[],
-  { cwd, envelope, workspace }: { cwd: string; workspace: string; envelope: Envelope },
+  place: { cwd: string; workspace: string; granted: Pick<Envelope, "read" | "write"> },
 ): Promise<ArgumentPath[]> {
   const name = program?.text ?? "";
   const access = WRITERS.has(name) ? "write" : "read";
-  const granted = access === "write" ? envelope.write : [...envelope.read, ...envelope.write];
-  const folders = granted.map((folder) => resolve(workspace, folder));
+  const { cwd, granted, workspace } = place;
+  const folders = (access === "write" ? granted.write : [...granted.read, ...granted.write]).map((folder) =>
+    resolve(workspace, folder),
+  );
   const found: ArgumentPath[] = [];
   for (const { from, isPath = false, text } of args) {
     if (OPENS_NOTHING.has(name) && !isPath) continue;

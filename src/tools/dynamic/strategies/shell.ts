@@ -175,8 +175,7 @@ function checkedValue(value: unknown, name: string, allow: { dash: boolean }): s
 }
 
 async function allPaths(run: Run, workspace: string, cwd: string): Promise<ArgumentPath[]> {
-  const { envelope } = run;
-  const found = argumentsOf(run).map((argv) => pathsOf(argv, { cwd, workspace, envelope }));
+  const found = argumentsOf(run).map((argv) => pathsOf(argv, { cwd, workspace, granted: run.envelope }));
   return (await Promise.all(found)).flat();
 }
 
