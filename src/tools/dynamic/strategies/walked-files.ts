@@ -18,7 +18,7 @@ const SKIPPED = new Set(["node_modules", ".git"]);
 const SEARCHES = new Set(["grep", "egrep", "fgrep", "rg", "ag", "ack", "diff"]);
 
 /** How a command goes through folders and shows what it finds in the files there; undefined where it doesn't. */
-export function walkOf(argv: readonly string[]): { follows: boolean; hidden: boolean } | undefined {
+function walkOf(argv: readonly string[]): { follows: boolean; hidden: boolean } | undefined {
   const [program = "", ...args] = argv;
   const has = (short: string, long: RegExp): boolean =>
     args.some((arg) => (arg.startsWith("--") ? long.test(arg) : new RegExp(`^-[^-]*[${short}]`).test(arg)));
