@@ -177,6 +177,8 @@ async function run(message) {
       return failed(overtime ? "timeout" : "tool_failed", overtime ? "interrupted" : describe(settled.error));
     }
     const json = settled.value.getProp("default").toString();
+    // Source can swallow the interruption; what it then returns isn't what it was to compute.
+    if (overtime) return failed("timeout", "interrupted");
     if (json.length > message.maxOutput)
       return failed(
         "too_large",

@@ -86,8 +86,6 @@ ceremony: graduation wedding funeral baptism
 reading author genre: novel fantasy mystery fiction romance thriller poetry
 beauty style: hair makeup dye cut tattoo
 camp trip: tent campfire trail lake mountain
-allergic allergy: nut peanut dairy gluten pollen shellfish egg fur dust
-nut: peanut almond walnut cashew hazelnut pecan pistachio
 renovate improvement: paint floor kitchen roof repair wall
 drug medication medicine: pill antibiotic aspirin ibuprofen insulin inhaler vitamin painkiller prescription
 insurance: policy claim premium coverage deductible

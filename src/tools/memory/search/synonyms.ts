@@ -115,10 +115,9 @@ config configuration setting
 delete remove
 add insert
 change modify update
-participate partake join attend
-pursue follow seek
+participate join attend
 recently lately
-relax unwind destress
+relax unwind
 stress pressure anxiety
 encourage inspire motivate
 proud pride accomplish achieve
@@ -126,10 +125,10 @@ grateful thankful appreciate
 surprise shock
 worry concern nervous anxious
 lucky fortunate
-photo picture pic photograph
+photo picture photograph
 mother mom mum mama
 father dad papa
-family fam relative
+family relative
 baby newborn infant
 pregnant expecting pregnancy
 engaged propose fiance
@@ -223,7 +222,6 @@ shy introvert
 brave courage courageous
 strong strength
 weird strange odd
-favorite fave
 television tv
 video clip
 laptop notebook
