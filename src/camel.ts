@@ -89,7 +89,7 @@ export interface Camel {
   close(): Promise<void>;
 }
 
-/** A tool that another process made is callable after at most this time. */
+/** A tool that another process changed or removed is so here after at most this time. */
 const TOOLS_CHECK_MS = 100;
 /** Short enough that a tool made in one host is in another's list within a second. */
 const POLL_MS = 500;
@@ -133,10 +133,13 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   let toolsChecked = Promise.resolve();
   const refresh = async (): Promise<void> => {
     await liveConfig.refresh();
-    if (clock.monotonic() - toolsCheckedAt >= TOOLS_CHECK_MS) {
-      toolsCheckedAt = clock.monotonic();
-      toolsChecked = dynamicTools.refresh();
-    }
+    toolsCheckedAt = clock.monotonic();
+    await (toolsChecked = dynamicTools.refresh());
+  };
+  /** The same for every call: the tools of others are looked for now and then, or when a name is unknown. */
+  const ready = async (): Promise<void> => {
+    if (clock.monotonic() - toolsCheckedAt >= TOOLS_CHECK_MS) return refresh();
+    await liveConfig.refresh();
     await toolsChecked;
   };
   let poll: { cancel(): void } | undefined;
@@ -306,7 +309,8 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     config,
     contextFor,
     tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
-    ready: refresh,
+    ready,
+    refresh,
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library

@@ -23,6 +23,8 @@ export interface DispatcherOptions {
   tools: (caller: Caller) => readonly ToolDef[];
   /** Awaited before anything else: what others changed meanwhile, config and tools, is loaded here. */
   ready: () => Promise<void>;
+  /** The same and thoroughly, before a name is called unknown. */
+  refresh: () => Promise<void>;
   config: () => LoadedConfig;
   /** Around every call, resolvable or not. Outermost first. */
   outer: readonly Middleware<Call>[];
@@ -45,11 +47,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       );
   };
 
-  const find = (call: Call): ToolDef => {
+  const find = (call: Call): ToolDef | undefined => {
     const { prefix } = options.config().settings.tools;
     const wanted =
       prefix !== undefined && call.name.startsWith(prefix) ? call.name.slice(prefix.length) : call.name;
-    const tool = options.tools(call.caller).find((one) => one.name === wanted || one.name === call.name);
+    return options.tools(call.caller).find((one) => one.name === wanted || one.name === call.name);
+  };
+
+  const findNew = async (call: Call): Promise<ToolDef> => {
+    await options.refresh();
+    const tool = find(call);
     if (tool !== undefined) return tool;
     const names = list(call.caller).map((one) => one.name);
     const guess = closest(call.name, names);
@@ -59,7 +66,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 
   const resolve = async (asked: Call): Promise<ResolvedCall> => {
-    const tool = asked.trial ?? find(asked);
+    const tool = asked.trial ?? find(asked) ?? (await findNew(asked));
     const { maker } = tool;
     const call =
       maker === undefined
@@ -105,7 +112,11 @@ async function execute(call: ResolvedCall): Promise<ToolResult> {
     call.isApproved === true || (verdict?.decision === "allow" && verdict.rule !== NOTHING_REFUSES);
   call.context.isApproved = isApproved;
   const output = await call.tool.execute(call.input, call.context);
-  return typeof output === "string" ? { text: output } : output;
+  if (typeof output === "string") return { text: output };
+  // A tool of somebody else's may have no text: what it says as data must be there as text too.
+  return typeof output.text === "string"
+    ? output
+    : { ...output, text: JSON.stringify(output.structured ?? null) };
 }
 
 /** A tool with an action that only reads stays listed where writing is refused. */

@@ -102,3 +102,13 @@ test("the cap can be set, and a short result is left alone", async () => {
   expect((await call(camel, "long", {})).text.length).toBeLessThanOrEqual(500);
   expect((await call(camel, "memory_get", { filePath: "MEMORY.md" })).text).toBe("1: short");
 });
+
+test("a tool of somebody else's that has data and no text is answered with both", async () => {
+  const silent = defineTool({
+    ...longTool,
+    name: "silent",
+    execute: () => Promise.resolve({ structured: { lines: ["one"] } } as never),
+  });
+  const camel = await startCamel(await sandbox(), { tools: [silent] });
+  expect((await call(camel, "silent", {})).text).toBe('{"lines":["one"]}');
+});
