@@ -6,7 +6,7 @@ import {
 } from "@modelcontextprotocol/node";
 import {
   createMcpHandler,
-  isLegacyRequest,
+  classifyInboundRequest,
   type AuthInfo,
   type McpHttpHandler,
   type Server,
@@ -273,12 +273,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       );
     if (body === "not_json") return refuse(res, 400, -32_700, "The body is not JSON.");
     if (url.pathname === "/messages") return postMessage(req, res, url, body, token);
-    const probe = new Request(url, {
-      method: req.method ?? "GET",
-      // Without the body, which is handed over as read: a Request with one takes longer to make than the answer.
-      headers: headersOf(req),
-    });
-    if (await isLegacyRequest(probe, body)) return legacy(req, res, body, token);
+    if (isLegacy(req, body)) return legacy(req, res, body, token);
     if (token !== undefined) Object.assign(req, { auth: authInfoOf(token) });
     const listening = parseListen(body);
     if (listening !== undefined) return listen(req, res, listening, token);
@@ -377,12 +372,20 @@ async function readBody(req: IncomingMessage, limit: number): Promise<unknown> {
   }
 }
 
-function headersOf(req: IncomingMessage): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(req.headers)) {
-    if (typeof value === "string") headers.set(name, value);
-  }
-  return headers;
+/** The SDK's own decision, without its detour over a Request, which takes longer to make than the answer. */
+function isLegacy({ headers, method = "GET" }: IncomingMessage, body: unknown): boolean {
+  const header = <K extends string>(key: K, name: string): Partial<Record<K, string>> => {
+    const value = headers[name];
+    return typeof value === "string" ? ({ [key]: value } as Partial<Record<K, string>>) : {};
+  };
+  const { kind } = classifyInboundRequest({
+    httpMethod: method,
+    ...header("protocolVersionHeader", "mcp-protocol-version"),
+    ...header("mcpMethodHeader", "mcp-method"),
+    ...header("mcpNameHeader", "mcp-name"),
+    ...(body === undefined ? {} : { body }),
+  });
+  return kind === "legacy";
 }
 
 function bracketed(host: string): string {
