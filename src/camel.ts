@@ -131,16 +131,18 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   let toolsCheckedAt = Number.NEGATIVE_INFINITY;
   let toolsChecked = Promise.resolve();
+  const checkTools = (): Promise<void> => {
+    toolsCheckedAt = clock.monotonic();
+    return (toolsChecked = dynamicTools.refresh());
+  };
   const refresh = async (): Promise<void> => {
     await liveConfig.refresh();
-    toolsCheckedAt = clock.monotonic();
-    await (toolsChecked = dynamicTools.refresh());
+    await checkTools();
   };
   /** The same for every call: the tools of others are looked for now and then, or when a name is unknown. */
   const ready = async (): Promise<void> => {
-    if (clock.monotonic() - toolsCheckedAt >= TOOLS_CHECK_MS) return refresh();
     await liveConfig.refresh();
-    await toolsChecked;
+    await (clock.monotonic() - toolsCheckedAt < TOOLS_CHECK_MS ? toolsChecked : checkTools());
   };
   let poll: { cancel(): void } | undefined;
   const schedulePoll = (): void => {
