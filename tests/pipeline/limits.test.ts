@@ -122,19 +122,24 @@ describe("cache", () => {
   });
 
   test("many askers at once make one run; the first one's leaving doesn't cost the others their answer", async () => {
+    let isUnderWay = (): void => {};
+    const underWay = new Promise<void>((resolve) => (isUnderWay = resolve));
     const tool = probe(
       { cache: true },
       (count, signal) =>
         new Promise((resolve, reject) => {
           signal.addEventListener("abort", () => reject(new CamelError("cancelled", "gone")));
-          if (count === 1) setImmediate(() => controller.abort());
+          if (count === 1) isUnderWay();
           else resolve(`run ${count}`);
         }),
     );
     const camel = await withTool(tool);
     const controller = new AbortController();
     const first = camel.dispatcher.call({ ...callOf("probe", {}), signal: controller.signal });
-    const others = await Promise.all([call(camel, "probe", {}), call(camel, "probe", {})]);
+    await underWay;
+    const joined = Promise.all([call(camel, "probe", {}), call(camel, "probe", {})]);
+    setImmediate(() => controller.abort());
+    const others = await joined;
     expect((await first).code).toBe("cancelled");
     expect(others.every((one) => one.isError !== true)).toBe(true);
 
