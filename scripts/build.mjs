@@ -71,6 +71,8 @@ const shared = {
   transform: { target: "node20.19" },
   // Its "main" is UMD, whose inner requires no bundler can follow.
   resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
+  // How long plugins take on a busy machine is no reason to stop the build.
+  checks: { bundlerTimings: false },
   onLog(level, log, handler) {
     // A cycle inside a dependency is that dependency's business.
     if (log.code === "CIRCULAR_DEPENDENCY" && log.message.includes("node_modules")) return;

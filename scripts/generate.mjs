@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { mapProblems } from "./generate-map.mjs";
+import { mapProblems, sortedMap } from "./generate-map.mjs";
 import { configPage, errorsPage, toolsPage, toolsTable } from "./generate-pages.mjs";
 import { versionProblems, withVersion } from "./generate-versions.mjs";
 
@@ -45,6 +45,7 @@ function wanted() {
   const schema = library.configJsonSchema();
   const made = new Map([
     ...withVersion(root),
+    ["AGENTS.md", sortedMap(read("AGENTS.md"))],
     ["docs/tools.md", toolsPage(tools)],
     ["docs/config.md", configPage(schema)],
     ["docs/config.schema.json", json(schema)],

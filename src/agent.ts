@@ -1,6 +1,6 @@
 import type { Camel } from "./camel.ts";
 import { runnerSchema } from "./config-cron.ts";
-import type { Call } from "./pipeline/call.ts";
+import { libraryCaller } from "./call-tool.ts";
 import type { AgentEvent, RunResult } from "./runners/agent-loop.ts";
 import { systemClock } from "./shared/clock.ts";
 import { CamelError } from "./shared/errors.ts";
@@ -35,6 +35,8 @@ export interface AgentOptions {
 export async function runAgent(options: AgentOptions): Promise<RunResult> {
   const { camel } = options;
   const configured = camel.config().settings.runner.openai;
+  if ((options.model ?? configured?.model) === undefined)
+    throw new CamelError("invalid_config", "No model is named.", { next: "Pass `model`." });
   const { openai: model } = runnerSchema.parse({
     openai: {
       ...configured,
@@ -50,28 +52,24 @@ export async function runAgent(options: AgentOptions): Promise<RunResult> {
       }),
     },
   });
-  if (model === undefined)
-    throw new CamelError("invalid_config", "No model is named.", { next: "Pass `model`." });
+  if (model === undefined) throw new CamelError("invalid_config", "No model is named.");
   const sessionId = options.sessionId ?? newId("ses");
   const signals = [
     ...(options.signal === undefined ? [] : [options.signal]),
     ...(options.timeoutMs === undefined ? [] : [AbortSignal.timeout(options.timeoutMs)]),
   ];
   const signal = signals.length === 0 ? new AbortController().signal : AbortSignal.any(signals);
-  const caller: Call["caller"] = {
-    agentId: options.agentId ?? "main",
-    depth: 0,
-    client: "library",
-    transport: "library",
-    sessionId,
-  };
+  const caller = libraryCaller(options.agentId, sessionId);
   const [{ runAgentLoop }, { resolveApiKey }, { withPromptHooks }] = await Promise.all([
     import("./runners/agent-loop.ts"),
     import("./runners/api-key.ts"),
     import("./runners/create.ts"),
   ]);
   const stops = (["approval_request", "approval_resolved"] as const).map((type) =>
-    camel.on(type, (event) => options.onEvent?.(event)),
+    // Other runs and hosts may use the same camel.
+    camel.on(type, (event) => {
+      if (event.sessionId === sessionId) options.onEvent?.(event);
+    }),
   );
   try {
     const { run } = await withPromptHooks(camel.promptHooks, options.message, sessionId, signal, async () => {
@@ -93,6 +91,13 @@ export async function runAgent(options: AgentOptions): Promise<RunResult> {
       return { text: result.response, run: result };
     });
     return run;
+  } catch (error) {
+    const isLate = signal.aborted && signal.reason instanceof Error && signal.reason.name === "TimeoutError";
+    if (!isLate || error instanceof CamelError) throw error;
+    throw new CamelError("timeout", `The run took longer than ${options.timeoutMs ?? "its"} ms.`, {
+      cause: error,
+      next: "Give it more time (timeoutMs), or less to do.",
+    });
   } finally {
     for (const stop of stops) stop();
   }

@@ -1,43 +1,44 @@
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { OneCallContext, type Shared } from "./call-context.ts";
-import { configPaths, locateInConfig, type LoadedConfig } from "./config-load.ts";
+import { configPaths, type LoadedConfig } from "./config-load.ts";
 import { createLiveConfig } from "./live-config.ts";
+import { createLiveTools } from "./live-tools.ts";
+import { ownState } from "./own-state.ts";
 import { access, judge, stillAllowed, type AccessOptions } from "./pipeline/access.ts";
+import { announceDue } from "./pipeline/announce-due.ts";
 import { answerErrors } from "./pipeline/answer-errors.ts";
 import { approvalGate } from "./pipeline/approval-gate.ts";
 import { audit } from "./pipeline/audit.ts";
+import { FORBIDDEN_PATHS } from "./pipeline/built-in-paths.ts";
 import { cache } from "./pipeline/cache.ts";
+import type { Call, Middleware } from "./pipeline/call.ts";
 import { checkpoint } from "./pipeline/checkpoint.ts";
 import { circuitBreaker } from "./pipeline/circuit-breaker.ts";
 import { createEvents, emitEvents, type CamelEventType, type CamelListener } from "./pipeline/events.ts";
 import { createHookRunner, hooks } from "./pipeline/hooks.ts";
 import { limitsFor } from "./pipeline/limits.ts";
 import { maxExecutions } from "./pipeline/max-executions.ts";
+import type { Verdict } from "./pipeline/policy.ts";
+import { createPromptHooks } from "./pipeline/prompt-hooks.ts";
 import { rateLimit } from "./pipeline/rate-limit.ts";
 import { retry } from "./pipeline/retry.ts";
-import type { Call, Middleware } from "./pipeline/call.ts";
-import { FORBIDDEN_PATHS, type Verdict } from "./pipeline/policy.ts";
 import { shapeOutput } from "./pipeline/shape-output.ts";
 import { timeout } from "./pipeline/timeout.ts";
-import type { Inbox } from "./stores/inbox.ts";
-import { announceDue } from "./pipeline/announce-due.ts";
-import { withInbox } from "./server/inbox-resource.ts";
 import type { PromptHooks } from "./runners/create.ts";
-import { createSupervisors, type Supervisors } from "./server/supervise.ts";
 import { createDispatcher, type Dispatcher } from "./server/dispatcher.ts";
+import { withInbox } from "./server/inbox-resource.ts";
 import { createMemoryResources, type MemoryResources } from "./server/resources.ts";
+import { createSupervisors, type Supervisors } from "./server/supervise.ts";
 import { systemClock, type Clock } from "./shared/clock.ts";
 import { literalPath } from "./shared/glob.ts";
 import { silentLogger, type Logger } from "./shared/log.ts";
-import { realpathOfDeepestAncestor } from "./shared/paths.ts";
+import { defaultHome, ownCommand } from "./shared/own-command.ts";
 import { createFolderNames } from "./shared/workspace.ts";
-import { createFileAudit, type AuditStore } from "./stores/audit.ts";
 import { createFileApprovals, type ApprovalStore } from "./stores/approvals.ts";
+import { createFileAudit } from "./stores/audit.ts";
 import { finishInterruptedWrites } from "./stores/checkpoints/unfinished.ts";
 import { createFileResults } from "./stores/file-results.ts";
-import { createDynamicTools } from "./tools/dynamic/registry.ts";
-import { builtinTools, toolsOfTier } from "./tools/index.ts";
+import type { Inbox } from "./stores/inbox.ts";
 import type { ToolDef, ToolLimits } from "./tools/tool.ts";
 
 /** READ FIRST. Everything is made and wired here; nothing below reaches for a global. */
@@ -89,10 +90,6 @@ export interface Camel {
   close(): Promise<void>;
 }
 
-/** A tool that another process changed or removed is so here after at most this time. */
-const TOOLS_CHECK_MS = 100;
-/** Short enough that a tool made in one host is in another's list within a second. */
-const POLL_MS = 500;
 /** Late enough to stay out of the way of the host's first questions. */
 const RECOVERY_DELAY_MS = 500;
 
@@ -101,7 +98,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const cwd = options.cwd ?? process.cwd();
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLogger;
-  const home = resolve(cwd, options.home ?? env["CAMELAGI_HOME"] ?? join(homedir(), ".camelagi"));
+  const home = resolve(cwd, options.home ?? env["CAMELAGI_HOME"] ?? defaultHome());
   const hints = {
     explicit: absolute(cwd, options.workspace ?? env["CAMEL_WORKSPACE"]),
     host: env["CLAUDE_PROJECT_DIR"],
@@ -110,48 +107,28 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
 
   const configFile = absolute(cwd, options.configFile ?? env["CAMEL_CONFIG"]);
   const paths = configPaths(home, hints.explicit ?? hints.host ?? cwd, configFile);
-  const listeners = new Set<() => void>();
   const jobListeners = new Set<() => void>();
-  const tellListeners = (): void => {
-    for (const listener of listeners) listener();
-  };
   const liveConfig = await createLiveConfig({
     paths,
     userFileRequired: configFile !== undefined,
     startBroken: options.startBroken === true,
     clock,
     log,
-    async onReload() {
-      await loadClientTools();
-      tellListeners();
-    },
+    onReload: () => tools.configChanged(),
   });
   const config = (): LoadedConfig => liveConfig.current();
   const settings = (): LoadedConfig["settings"] => config().settings;
 
-  let toolsCheckedAt = Number.NEGATIVE_INFINITY;
-  let toolsChecked = Promise.resolve();
-  const checkTools = (): Promise<void> => {
-    toolsCheckedAt = clock.monotonic();
-    return (toolsChecked = dynamicTools.refresh());
-  };
-  const refresh = async (): Promise<void> => {
-    await liveConfig.refresh();
-    await checkTools();
-  };
-  /** The same for every call: the tools of others are looked for now and then, or when a name is unknown. */
-  const ready = async (): Promise<void> => {
-    await liveConfig.refresh();
-    await (clock.monotonic() - toolsCheckedAt < TOOLS_CHECK_MS ? toolsChecked : checkTools());
-  };
-  let poll: { cancel(): void } | undefined;
-  const schedulePoll = (): void => {
-    poll = clock.setTimeout(() => {
-      void refresh().finally(() => {
-        if (listeners.size > 0) schedulePoll();
-      });
-    }, POLL_MS);
-  };
+  const tools = await createLiveTools({
+    home,
+    env,
+    clock,
+    log,
+    config: liveConfig,
+    added: options.tools ?? [],
+    listed: (caller) => dispatcher.list(caller),
+    workspace: hints.explicit ?? hints.host ?? cwd,
+  });
 
   const results = createFileResults({
     directory: join(home, "results"),
@@ -159,73 +136,32 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     maxAgeHours: () => settings().results.maxAgeHours,
     maxCount: () => settings().results.maxCount,
   });
-  const fileAudit = createFileAudit({
+  const auditStore = createFileAudit({
     path: join(home, "audit", "audit.jsonl"),
+    enabled: () => settings().audit.enabled,
     maxBytes: () => settings().audit.maxBytes,
     keep: () => settings().audit.keep,
     log,
   });
-  const auditStore: AuditStore = {
-    append: (entry) => {
-      if (settings().audit.enabled) fileAudit.append(entry);
-    },
-    written: () => fileAudit.written(),
-    flush: () => fileAudit.flush(),
-  };
-
-  const supervisors = createSupervisors({ home, configFile, clock, log });
-  const background = new Set<Promise<void>>();
-  let clientTools: { from: unknown; tools: ToolDef[] } = { from: undefined, tools: [] };
-  const loadClientTools = async (): Promise<void> => {
-    const { clientTools: definitions } = settings();
-    if (clientTools.from === definitions) return;
-    clientTools = { from: definitions, tools: [] };
-    if (definitions.length === 0) return;
-    const { createClientTools } = await import("./tools/client-tools/client-tools.ts");
-    const taken = new Set([...builtinTools, ...(options.tools ?? [])].map((tool) => tool.name));
-    const made = createClientTools(definitions, taken, env);
-    for (const warning of made.warnings) log.warn(warning);
-    clientTools.tools = made.tools;
-  };
-  await loadClientTools();
-  const builtin = (): ToolDef[] => [
-    ...toolsOfTier(settings().tools.tier),
-    ...(options.tools ?? []),
-    ...clientTools.tools,
-  ];
-  const dynamicTools = createDynamicTools({
+  const supervisors = createSupervisors({
     home,
-    env,
+    configFile,
+    memoryRoot: absolute(cwd, options.memoryRoot),
     clock,
     log,
-    settings,
-    builtin: () => [...builtinTools, ...(options.tools ?? []), ...clientTools.tools],
-    listed: (caller) => dispatcher.list(caller),
-    workspace: hints.explicit ?? hints.host ?? cwd,
-    onChange: tellListeners,
   });
-
-  // The product's own state holds tokens, config and keys: no tool may reach it, save an agent's memory below it.
-  // By their real names too: a link to the home, or to the config file, must not open a way round.
-  const [realHome, realConfig] = await Promise.all(
-    [home, paths.user].map((path) => realpathOfDeepestAncestor(path).catch(() => path)),
-  );
-  const own = [home, realHome ?? home].flatMap((one) => [...stateFolders(one), `${one}.key`]);
+  const background = new Set<Promise<void>>();
   const accessOptions: AccessOptions = {
     config: () => liveConfig.inForce(),
-    forbidden: [
-      ...FORBIDDEN_PATHS,
-      // Wherever --config put it: who may write it decides about everything.
-      ...new Set([...own, paths.user, realConfig ?? paths.user].map(literalPath)),
-    ],
+    forbidden: [...FORBIDDEN_PATHS, ...(await ownState(home, paths.user)).map(literalPath)],
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());
   const events = createEvents((error) => log.warn(`a listener failed: ${String(error)}`));
   for (const type of ["approval_request", "approval_resolved"] as const)
-    events.on(type, ({ type: event, ...facts }) => {
+    events.on(type, ({ type: event, agentId: agent, toolName: tool, ...facts }) => {
       const time = new Date(clock.now()).toISOString();
-      auditStore.append(() => ({ time, event, ...facts }));
+      auditStore.append(() => ({ time, event, tool, agent, ...facts }));
     });
   const hookRunner = createHookRunner({
     directory: join(home, "hooks"),
@@ -243,23 +179,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     (openInbox ??= import("./stores/inbox.ts").then(({ createFileInbox }) =>
       createFileInbox({ directory: join(home, "cron"), clock }),
     ));
-  const promptHooks: PromptHooks = {
-    beforePrompt: (prompt, session, signal) =>
-      hookRunner.run(
-        "before_prompt",
-        { point: "before_prompt", session, message: prompt },
-        { SESSION: session, MESSAGE: prompt },
-        signal,
-      ),
-    async afterResponse(response, session, signal) {
-      await hookRunner.run(
-        "after_response",
-        { point: "after_response", session, response },
-        { SESSION: session, RESPONSE: response },
-        signal,
-      );
-    },
-  };
+  const promptHooks = createPromptHooks(hookRunner);
   const approvals = createFileApprovals({ directory: join(home, "approvals"), clock });
   const loadApproval = async (): Promise<Middleware> => {
     const [{ approval }, { createForward }, { addToAllowlist }] = await Promise.all([
@@ -271,8 +191,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     return approval({
       store: approvals,
       clock,
+      log,
       events,
       settings: () => settings().approvals,
+      approveCommand: (id) => ownCommand(`approvals approve ${id}`, home),
       remember: (entries) => addToAllowlist(paths.user, entries, clock),
       forward: createForward({ store: approvals, keyFile, settings: () => settings().approvals, log }),
     });
@@ -286,7 +208,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     log,
     results,
     settings,
-    dynamicTools,
+    dynamicTools: tools.dynamic,
     dispatcher: () => dispatcher,
     access: accessOptions,
     hints,
@@ -302,7 +224,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       for (const listener of jobListeners) listener();
     },
     audited: () => auditStore.written(),
-    whereInConfig: (key) => locateInConfig(paths.user, key),
+    whereInConfig: async (key) => (await import("./config-parse.ts")).locateInConfig(paths.user, key),
     supervise: (run) => supervisors.start(run),
   };
   const contextFor = (call: Call): OneCallContext => new OneCallContext(shared, call);
@@ -310,9 +232,9 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const dispatcher = createDispatcher({
     config,
     contextFor,
-    tools: (caller) => [...builtin(), ...dynamicTools.visible(caller)],
-    ready,
-    refresh,
+    tools: (caller) => tools.existing(caller),
+    ready: () => tools.ready(),
+    refresh: () => tools.refresh(),
     outer: [
       audit({ store: auditStore, clock }), // first, so that it sees every refusal
       emitEvents(events), // like audit, for listeners of the library
@@ -352,57 +274,27 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       clock,
     }),
     config,
-    refresh,
+    refresh: () => tools.refresh(),
     explain: async (call) => (await judge(await dispatcher.resolve(call), accessOptions)).verdict,
     approvals,
     promptHooks,
     secret,
     on: (type, listener) => events.on(type, listener),
-    onToolsChanged(listener) {
-      listeners.add(listener);
-      if (listeners.size === 1) schedulePoll();
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) poll?.cancel();
-      };
-    },
+    onToolsChanged: (listener) => tools.onChange(listener),
     onJobsChanged(listener) {
       jobListeners.add(listener);
       return () => jobListeners.delete(listener);
     },
     supervisors,
     async close() {
-      supervisors.stop();
-      poll?.cancel();
-      listeners.clear();
       recoveryTimer.cancel();
       await recovery;
       await Promise.all(background);
-      await dynamicTools.close();
+      await supervisors.settled();
+      await tools.close();
       await auditStore.flush();
     },
   };
-}
-
-/** Everything in the home but `agents/`, where other agents' memories live. */
-function stateFolders(home: string): string[] {
-  return [
-    "approvals",
-    "audit",
-    "results",
-    "checkpoints",
-    "index",
-    "cron",
-    "hooks",
-    "keys",
-    "tools",
-    "secrets",
-    "quality",
-    "locks",
-    "passphrase.salt",
-    "tokens.json",
-    "config.yaml",
-  ].map((name) => join(home, name));
 }
 
 function absolute(cwd: string, path: string | undefined): string | undefined {

@@ -1,34 +1,52 @@
-import { readFile, stat } from "node:fs/promises";
-import { parseConfig } from "./config-load.ts";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { parseConfig } from "./config-parse.ts";
 import type { Clock } from "./shared/clock.ts";
 import { replaceFile } from "./shared/durable.ts";
+import { CamelError } from "./shared/errors.ts";
 import { withLock } from "./shared/lock.ts";
 
+const KEYS = ["approvals", "allowlist"];
+/** A person's editor may save between our look and our write. */
+const MOST_TRIES = 5;
+
 /**
- * Adds entries to `approvals.allowlist` in the user's config file: comments and order stay, the result is checked
- * before it is written, and the file is replaced as a whole.
+ * Adds entries to `approvals.allowlist` in the user's config file: its text stays but for the new lines, the result is
+ * checked before it is written, and the file is replaced as a whole. Where the name is a link, the file it leads to.
  */
 export async function addToAllowlist(path: string, entries: readonly string[], clock: Clock): Promise<void> {
-  const { isSeq, parseDocument } = await import("yaml");
   await withLock(`${path}.lock`, { clock, timeoutMs: 10_000, purpose: "changing the config" }, async () => {
-    const text = await readFile(path, "utf8").catch((error: unknown) => {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
-      throw error;
+    const file = await realpath(path).catch(() => path);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const text = await textOf(file);
+      const changed = await withEntries(text, entries, path);
+      if (changed === text) return;
+      const mode = await stat(file).then(
+        (found) => found.mode & 0o777,
+        () => 0o600,
+      );
+      if ((await textOf(file)) === text) return replaceFile(file, changed, { mode });
+    }
+    throw new CamelError("busy", `${path} is being changed by somebody else.`, {
+      next: "Add the entry to approvals.allowlist yourself.",
     });
-    const document = parseDocument(text);
-    const key = ["approvals", "allowlist"];
-    const list: unknown = document.getIn(key);
-    const present: unknown[] = isSeq(list) ? list.toJSON() : [];
-    const missing = entries.filter((entry) => !present.includes(entry));
-    if (missing.length === 0) return;
-    if (!isSeq(list)) document.setIn(key, missing);
-    else for (const entry of missing) document.addIn(key, entry);
-    const changed = document.toString();
-    await parseConfig(changed, path);
-    const mode = await stat(path).then(
-      (found) => found.mode & 0o777,
-      () => 0o600,
-    );
-    await replaceFile(path, changed, { mode });
+  });
+}
+
+async function withEntries(text: string, entries: readonly string[], path: string): Promise<string> {
+  const {
+    config: { approvals },
+  } = await parseConfig(text, path);
+  const missing = entries.filter((entry) => !approvals.allowlist.includes(entry));
+  if (missing.length === 0) return text;
+  const { addToList } = await import("./shared/yaml-text.ts");
+  const changed = addToList(text, KEYS, missing);
+  await parseConfig(changed, path);
+  return changed;
+}
+
+function textOf(file: string): Promise<string> {
+  return readFile(file, "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw error;
   });
 }

@@ -1,5 +1,6 @@
 /** The public API of the library. The client has its own entry, `camel-mcp/client`. */
 export { createCamel, type Camel, type CamelOptions } from "./camel.ts";
+export { callTool, type CallToolOptions } from "./call-tool.ts";
 export { runAgent, type AgentOptions } from "./agent.ts";
 export type { AgentEvent, AgentUsage, RunResult } from "./runners/agent-loop.ts";
 export { configJsonSchema } from "./config.ts";
@@ -8,16 +9,9 @@ export { VERSION } from "./shared/version.ts";
 export type { CamelEvent, CamelEventType, CamelListener } from "./pipeline/events.ts";
 export type { Call, ToolResult } from "./pipeline/call.ts";
 export type { Caller, ToolContext } from "./tools/context.ts";
-export { adoptTool, type ForeignTool } from "./tools/adopt.ts";
+export { adoptTool, defineTool, type ForeignTool } from "./tools/adopt.ts";
 export { builtinTools } from "./tools/index.ts";
-export {
-  defineTool,
-  type Effect,
-  type Tier,
-  type ToolDef,
-  type ToolOutput,
-  type Touches,
-} from "./tools/tool.ts";
+export type { Effect, Tier, ToolDef, ToolLimits, ToolOutput, Touches } from "./tools/tool.ts";
 export { listToolDefs } from "./server/list-tool-defs.ts";
 export { serveOnHttp, type HttpOptions, type HttpServer } from "./transport/http.ts";
 export { serveOnStdio, type StdioOptions } from "./transport/stdio.ts";

@@ -3,6 +3,7 @@ import { configFingerprint, loadConfig, type ConfigPaths, type LoadedConfig } fr
 import type { Clock } from "./shared/clock.ts";
 import { toCamelError, type CamelError } from "./shared/errors.ts";
 import type { Logger } from "./shared/log.ts";
+import type { MaybePromise } from "./shared/when-there.ts";
 
 /** The config as it is now. */
 export interface LiveConfig {
@@ -10,7 +11,7 @@ export interface LiveConfig {
   /** The same for policy: throws as long as there was never a good one. */
   inForce(): LoadedConfig;
   /** Reads it again if its files changed, looking at most every 250 ms. A broken edit keeps the last good one. */
-  refresh(): Promise<void>;
+  refresh(): MaybePromise<void>;
 }
 
 const CHECK_MS = 250;
@@ -38,29 +39,34 @@ export async function createLiveConfig(options: {
   });
   for (const warning of loaded.warnings) log.warn(warning);
 
+  const reload = async (): Promise<void> => {
+    const now = await configFingerprint(paths);
+    if (now === fingerprint) return;
+    fingerprint = now;
+    try {
+      loaded = await loadConfig(paths, { userFileRequired });
+      broken = undefined;
+      await options.onReload();
+      for (const warning of loaded.warnings) log.warn(warning);
+      log.info("config reloaded");
+    } catch (error) {
+      const problem = toCamelError(error);
+      if (broken !== undefined) broken = problem;
+      else log.error(`config not reloaded, the last good one stays in force: ${problem.message}`);
+    }
+  };
+
   return {
     current: () => loaded,
     inForce() {
       if (broken !== undefined) throw broken;
       return loaded;
     },
-    async refresh() {
-      if (clock.monotonic() - checkedAt < CHECK_MS) return;
-      checkedAt = clock.monotonic();
-      const now = await configFingerprint(paths);
-      if (now === fingerprint) return;
-      fingerprint = now;
-      try {
-        loaded = await loadConfig(paths, { userFileRequired });
-        broken = undefined;
-        await options.onReload();
-        for (const warning of loaded.warnings) log.warn(warning);
-        log.info("config reloaded");
-      } catch (error) {
-        const problem = toCamelError(error);
-        if (broken !== undefined) broken = problem;
-        else log.error(`config not reloaded, the last good one stays in force: ${problem.message}`);
-      }
+    refresh() {
+      const now = clock.monotonic();
+      if (now - checkedAt < CHECK_MS) return undefined;
+      checkedAt = now;
+      return reload();
     },
   };
 }

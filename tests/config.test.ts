@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../src/config-load.ts";
+import { parseConfig } from "../src/config-parse.ts";
 import { configJsonSchema } from "../src/config.ts";
 import { adoptTool } from "../src/tools/adopt.ts";
 import type { Logger } from "../src/shared/log.ts";
@@ -17,6 +17,7 @@ describe("mistakes are named by file, line, column and key", () => {
     ["tools: [\n", "2:1: "],
     ["tools: {}\ntools: {}\n", "2:1: Map keys must be unique"],
     ["- a\n- b\n", "1:1: config: "],
+    ["tools: *nowhere\n", "1:1: Unresolved alias"],
   ])("%j", async (text, message) => {
     const error: unknown = await parseConfig(text, "config.yaml").catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "invalid_config" });
@@ -39,11 +40,11 @@ describe("mistakes are named by file, line, column and key", () => {
     const rows = ["a: &a [x, x, x, x, x, x, x, x, x]"];
     for (const [last, next] of ["ab", "bc", "cd", "de", "ef", "fg", "gh"].map((pair) => pair.split("")))
       rows.push(`${next}: &${next} [*${last}, *${last}, *${last}, *${last}, *${last}, *${last}, *${last}]`);
-    await expect(parseConfig(rows.join("\n"), "c")).rejects.toThrow();
+    await expect(parseConfig(rows.join("\n"), "c")).rejects.toMatchObject({ code: "invalid_config" });
   });
 
   test("an empty file is the defaults", async () => {
-    expect((await parseConfig("# nothing\n", "c")).limits.outputChars).toBe(8000);
+    expect((await parseConfig("# nothing\n", "c")).config.limits.outputChars).toBe(8000);
   });
 });
 
@@ -54,13 +55,25 @@ test("the editor's schema knows every top-level key and refuses others", () => {
 });
 
 describe("the workspace's file may only narrow", () => {
+  test("what it leaves open stays as the user has it", async () => {
+    const box = await sandbox({
+      "home/config.yaml": "tools: { tier: full }\nlimits: { timeoutSeconds: 300, outputChars: 15000 }\n",
+      "workspace/.camelagi/config.yaml": "tools: { deny: [cron] }\nlimits: { outputChars: 8000 }\n",
+    });
+    const { settings, warnings } = (await startCamel(box)).config();
+    expect(settings.tools.tier).toBe("full");
+    expect(settings.limits).toEqual({ tools: [], timeoutSeconds: 300, outputChars: 8_000 });
+    expect(warnings).toEqual([]);
+  });
+
   test("what would widen is reported and ignored, what narrows holds", async () => {
     const box = await sandbox({
       "workspace/MEMORY.md": "x\n",
       "workspace/memory/a.md": "x\n",
       "home/config.yaml": "tools: { deny: [cron] }\nautonomy: { level: supervised }\n",
       "workspace/.camelagi/config.yaml": [
-        "tools: { allow: ['*'], deny: [get_tool_response] }",
+        "tools: { allow: ['*'], deny: [get_tool_response], tier: full, prefix: evil }",
+        "approvals: { fallback: allow, forward: { command: [touch, pwned] } }",
         "autonomy: { level: full, allowSensitiveFiles: true }",
         "rules:",
         "  - { tool: '*', decision: allow }",
@@ -77,6 +90,10 @@ describe("the workspace's file may only narrow", () => {
       "autonomy.level: full",
       "allowSensitiveFiles",
       "decision: allow",
+      "tools.tier: full",
+      "tools.prefix is ignored",
+      "approvals.fallback is ignored",
+      "approvals.forward is ignored",
       "memory is ignored",
       "http is ignored",
       "audit is ignored",
@@ -85,6 +102,10 @@ describe("the workspace's file may only narrow", () => {
       expect(warnings.join("\n")).toContain(what);
     expect(settings.limits).toEqual({ tools: [], timeoutSeconds: 50, outputChars: 600 });
     expect(settings.http.host).toBe("127.0.0.1");
+    expect(settings.tools).toMatchObject({ tier: "extended" });
+    expect(settings.tools.prefix).toBeUndefined();
+    expect(settings.approvals).toMatchObject({ fallback: "deny" });
+    expect(settings.approvals.forward).toBeUndefined();
     expect(settings.audit.enabled).toBe(true);
     const names = camel.dispatcher
       .list({ agentId: "main", depth: 0, client: "x", transport: "library", sessionId: "s" })

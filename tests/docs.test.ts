@@ -2,8 +2,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../src/config-load.ts";
-import { runCli, sandbox } from "./harness.ts";
+import { parseConfig } from "../src/config-parse.ts";
+import { call, callOf, runCli, sandbox, startCamel } from "./harness.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -40,10 +40,34 @@ describe("examples in the documentation", () => {
     expect(() => JSON.parse(text) as unknown).not.toThrow();
   });
 
-  const lines = inLanguage("sh").flatMap(({ page, text }) =>
+  test.each(PAGES)("every example in %s is in a block of a language that is checked", (page) => {
+    const text = readFileSync(join(ROOT, page), "utf8");
+    const blocks = [...text.matchAll(/^```(.*)\n[\s\S]*?^```$/gm)];
+    // Trees of files are no examples.
+    if (page !== "AGENTS.md")
+      for (const [, info = ""] of blocks) expect(info).toMatch(/^(?:sh|json|yaml|js|text|diff|python)\b/);
+    const prose = text.replaceAll(/^```.*\n[\s\S]*?^```$/gm, "");
+    expect(prose).not.toMatch(/^(?: {4}|\t)(?:npx|camel-mcp|[\w-]+:)/m);
+  });
+
+  test("the tool in docs/tool-create.md can be made, and works", async () => {
+    const [example] = inLanguage("json").filter(({ page }) => page === "docs/tool-create.md");
+    const camel = await startCamel(await sandbox({ "workspace/README.md": "one\ntwo\n" }), {
+      env: { PATH: process.env["PATH"] },
+    });
+    const yes = async () => ({ action: "accept" as const, content: { approve: true } });
+    const made = await camel.dispatcher.call({
+      ...callOf("tool_create", JSON.parse(example?.text ?? "")),
+      ask: yes,
+    });
+    expect(made.isError, made.text).toBeUndefined();
+    expect((await call(camel, "count_lines", { file: "README.md" })).text).toContain("2 README.md");
+  });
+
+  const lines = [...inLanguage("sh"), ...inLanguage("text")].flatMap(({ page, text }) =>
     text
       .split("\n")
-      .filter((line) => /^npx (-y )?camel-mcp /.test(line))
+      .filter((line) => /^(?:npx (?:-y )?)?camel-mcp /.test(line))
       .map((line) => ({ page, line })),
   );
 
@@ -56,7 +80,7 @@ describe("examples in the documentation", () => {
       expect([0, 3, 4], stderr).toContain(code);
       return;
     }
-    const [command = ""] = line.replace(/^npx (-y )?camel-mcp /, "").split(" ");
+    const [command = ""] = line.replace(/^(?:npx (?:-y )?)?camel-mcp /, "").split(" ");
     const help = await runCli([command, "--help"], box);
     expect(help.code, `${command} is no command`).toBe(0);
     for (const [flag] of line.matchAll(/--[a-z-]+/g)) expect(help.stdout).toContain(flag);
@@ -68,6 +92,26 @@ describe("examples in the documentation", () => {
       expect(() => readFileSync(join(ROOT, dirname(page), target)), `${page} -> ${target}`).not.toThrow();
     }
   });
+});
+
+test("mcp.json.example and server.json name flags, variables and addresses that there are", async () => {
+  const { stdout: help } = await runCli(["--help"], await sandbox());
+  const example = JSON.parse(readFileSync(join(ROOT, "mcp.json.example"), "utf8")) as {
+    mcpServers: { camel: { args: string[]; env: Record<string, string> }; "camel-shared": { url: string } };
+  };
+  const { camel, "camel-shared": shared } = example.mcpServers;
+  expect(new URL(shared.url).port).toBe(String((await parseConfig("", "defaults")).config.http.port));
+  const server = JSON.parse(readFileSync(join(ROOT, "server.json"), "utf8")) as {
+    packages: { packageArguments: { name: string }[]; environmentVariables: { name: string }[] }[];
+  };
+  const [listed] = server.packages;
+  const names = [
+    ...camel.args.filter((word) => word.startsWith("--")),
+    ...Object.keys(camel.env),
+    ...[...(listed?.packageArguments ?? []), ...(listed?.environmentVariables ?? [])].map(({ name }) => name),
+  ];
+  expect(names.length).toBeGreaterThan(4);
+  for (const name of names) expect(help).toMatch(new RegExp(`(?<![\\w-])${name}(?![\\w-])`));
 });
 
 /** Words and single-quoted words, as a shell splits them. */

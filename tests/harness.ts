@@ -3,21 +3,18 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { Client as ModernClient, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport as OldStdioTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as OldHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
 import { createCamel, type Camel, type CamelOptions } from "../src/camel.ts";
 import type { Call, ToolResult } from "../src/pipeline/call.ts";
-import { systemClock } from "../src/shared/clock.ts";
 import { newId } from "../src/shared/ids.ts";
-import { silentLogger } from "../src/shared/log.ts";
-import { createFileTokens } from "../src/stores/tokens.ts";
 import { serveOnHttp, type HttpServer } from "../src/transport/http.ts";
 
 export const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
@@ -45,15 +42,15 @@ export async function sandbox(files: Record<string, string | Uint8Array> = {}): 
   return { home: join(root, "home"), workspace: join(root, "workspace"), write };
 }
 
+/** With nothing of this machine's environment. */
+function createIn(box: Sandbox, options: CamelOptions): Promise<Camel> {
+  const { home, workspace } = box;
+  return createCamel({ home, workspace, env: {}, cwd: workspace, ...options });
+}
+
 /** The whole product in this process, without a transport. */
 export async function startCamel(box: Sandbox, options: CamelOptions = {}): Promise<Camel> {
-  const camel = await createCamel({
-    home: box.home,
-    workspace: box.workspace,
-    env: {},
-    cwd: box.workspace,
-    ...options,
-  });
+  const camel = await createIn(box, options);
   onTestFinished(() => camel.close());
   return camel;
 }
@@ -89,23 +86,8 @@ export async function startHttp(
   options: CamelOptions = {},
   wrap: (camel: Camel) => Camel = (camel) => camel,
 ): Promise<HttpServer & { camel: Camel }> {
-  const camel = await createCamel({
-    home: box.home,
-    workspace: box.workspace,
-    env: {},
-    cwd: box.workspace,
-    ...options,
-  });
-  const server = await serveOnHttp({
-    camel: wrap(camel),
-    version: "0.0.0-test",
-    agentId: "main",
-    host: "127.0.0.1",
-    port: 0,
-    tokens: createFileTokens({ path: join(box.home, "tokens.json"), clock: systemClock }),
-    clock: systemClock,
-    log: silentLogger,
-  });
+  const camel = await createIn(box, options);
+  const server = await serveOnHttp({ camel: wrap(camel), version: "0.0.0-test", port: 0 });
   onTestFinished(() => server.stop());
   return { ...server, camel };
 }
@@ -273,6 +255,29 @@ export function runCli(
       (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
     );
     child.stdin?.end(stdin);
+  });
+}
+
+/** The same on a pseudo-terminal, as a person at a keyboard; what it prints, to either stream, is in `stdout`. */
+export function atTerminal(args: readonly string[], box: Sandbox, typed: string): Promise<CliResult> {
+  const command = [process.execPath, CLI, ...args].map((word) => `'${word}'`).join(" ");
+  return new Promise((resolve) => {
+    const child = execFile(
+      "/usr/bin/script",
+      ["-qec", command, "/dev/null"],
+      { cwd: box.workspace, env: { PATH: process.env["PATH"], HOME: box.home, CAMELAGI_HOME: box.home } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode, stdout, stderr }),
+    );
+    // One line for each question: what is typed before a question is asked would be lost.
+    const lines = typed.split("\n").slice(0, -1);
+    let shown = "";
+    child.stdout?.on("data", (text: string) => {
+      // Without what moves the cursor.
+      shown += stripVTControlCharacters(text);
+      if (!/(?:N\]|PIN|it\)|Again|nothing):? $/.test(shown)) return;
+      shown = "";
+      child.stdin?.write(`${lines.shift() ?? ""}\n`);
+    });
   });
 }
 

@@ -21,7 +21,7 @@ const clock: Clock = {
 
 /** Connects to a server: one it starts (`command`), or one that runs (`url`). Speaks both protocol eras. */
 export async function connectCamel(options: ConnectOptions): Promise<CamelClient> {
-  const where = "url" in options ? String(options.url) : options.command;
+  const where = targetOf(options);
   const connectTimeoutMs = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
   // On a pipe silence means an older server, at an address it means none.
   const probeMs = "url" in options ? connectTimeoutMs : Math.min(connectTimeoutMs, PROBE_MS);
@@ -44,6 +44,21 @@ export async function connectCamel(options: ConnectOptions): Promise<CamelClient
   });
   await link.connect();
   return clientOver(link, watching);
+}
+
+/** The URL or the command, for messages; whoever writes JavaScript has no compiler to check it. */
+function targetOf(options: ConnectOptions | undefined): string {
+  const { url, command }: { url?: string | URL; command?: string } = options ?? {};
+  const address = url === undefined ? undefined : String(url);
+  if (address !== undefined && /^https?:/.test(address) && URL.canParse(address)) return address;
+  if (address === undefined && typeof command === "string" && command !== "") return command;
+  throw new CamelClientError(
+    "rejected",
+    address === undefined
+      ? "There is nothing to connect to."
+      : `"${address}" is not an http or https address.`,
+    { next: 'Give { command: "npx", args: ["-y", "camel-mcp"] } or { url: "http://127.0.0.1:7800/mcp" }.' },
+  );
 }
 
 function clientOver(link: Link, watching: ReturnType<typeof createWatching>): CamelClient {

@@ -73,6 +73,12 @@ export function toClientError(thrown: unknown, where: string): CamelClientError 
       `${where} can't be reached: ${messageOf(chain.at(-1))}.`,
       "Check the address, then retry.",
     );
+  if (sdkCode === SdkErrorCode.EraNegotiationFailed && !/^https?:/.test(where))
+    return make(
+      "not_mcp",
+      `${where} ended or spoke something else before it answered as an MCP server.`,
+      "Run the command by hand, or pass onStderr, to see what it says.",
+    );
   if (sdkCode === SdkErrorCode.EraNegotiationFailed || sdkCode === SdkErrorCode.ClientHttpUnexpectedContent)
     return make(
       "not_mcp",

@@ -46,11 +46,8 @@ export async function toOpenAITools(
         tool_call_id: call.id,
         content,
       });
-      const tool = byName.get(call.function.name);
-      if (tool === undefined)
-        return answer(
-          `Error (unknown_tool): There is no tool "${call.function.name}".\nNext: Use one of ${[...byName.keys()].join(", ")}.`,
-        );
+      // A name that wasn't listed may be a tool made since; the server knows, and says so if there is none.
+      const { name, inputSchema = {} }: Partial<CamelTool> = byName.get(call.function.name) ?? {};
       const args = parseArguments(call.function.arguments);
       if (typeof args === "string")
         return answer(
@@ -58,8 +55,8 @@ export async function toOpenAITools(
         );
       try {
         const { text } = await client.call(
-          tool.name,
-          withoutNulls(args, tool.inputSchema) as Record<string, unknown>,
+          name ?? call.function.name,
+          withoutNulls(args, inputSchema) as Record<string, unknown>,
           options,
         );
         return answer(text);
@@ -91,11 +88,10 @@ function openAIName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64);
 }
 
-/** The object, or what is wrong with it. Models leave the text empty when there is nothing to say. */
-function parseArguments(source: string): Record<string, unknown> | string {
-  if (source.trim() === "") return {};
+/** The object, or what is wrong with it. Models leave the text empty, and some endpoints send it parsed. */
+function parseArguments(source: unknown): Record<string, unknown> | string {
   try {
-    const parsed: unknown = JSON.parse(source);
+    const parsed: unknown = typeof source === "string" ? JSON.parse(source.trim() || "{}") : (source ?? {});
     return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
       ? (parsed as Record<string, unknown>)
       : "JSON, but not an object";

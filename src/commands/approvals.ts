@@ -2,13 +2,14 @@ import { join } from "node:path";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { CamelError } from "../shared/errors.ts";
-import type { ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
+import type { ApprovalDecision, ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
 import { createPin, type Pin } from "../stores/pin.ts";
 import { hiddenQuestion, question } from "./input.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
 
 /** "apr_" and enough of what follows that a slip of the finger finds nothing. */
 const SHORTEST_ID = 10;
+const SHORTEST_PIN = 4;
 
 /**
  * `approvals list|show ID|approve ID|deny ID|pin`. Deciding needs a person at a terminal, and their PIN where one is
@@ -25,8 +26,9 @@ export async function approvals(context: CommandContext): Promise<number> {
       context.print(
         json
           ? `${JSON.stringify(waiting, null, 2)}\n`
-          : waiting.map((one) => `${one.id}  ${one.tool.padEnd(16)} ${age(one)}  ${one.reason}\n`).join("") ||
-              "Nothing waits for approval.\n",
+          : waiting.length === 0
+            ? "Nothing waits for approval.\n"
+            : `${waiting.map(asLine).join("")}See one in full with camel-mcp approvals show ID, then approve or deny it.\n`,
       );
       return 0;
     }
@@ -40,23 +42,18 @@ export async function approvals(context: CommandContext): Promise<number> {
       const request = await find(camel.approvals, id);
       needTerminal();
       process.stderr.write(`${request.prompt}\n\n`);
-      if (await pin.isSet()) {
-        await checkPin(pin, "PIN: ");
-      } else if ((await question(`${action === "approve" ? "Approve" : "Deny"} this call? [y/N] `)) !== "y") {
+      const answer = await (action === "approve" ? askApproval(request) : askDenial(context.flags.note));
+      if (answer === undefined) {
         process.stderr.write("Nothing was decided.\n");
         return 1;
       }
-      const note = context.flags.note;
-      const decided = await camel.approvals.decide(request.id, {
-        decision: action === "approve" ? "allow" : "deny",
-        by: "cli",
-        ...(note === undefined ? {} : { note }),
-      });
-      if (!decided) throw new CamelError("conflict", `${request.id} has been decided already.`);
+      if (await pin.isSet()) await checkPin(pin, "PIN: ");
+      if (!(await camel.approvals.decide(request.id, { ...answer, by: "cli" })))
+        throw new CamelError("conflict", `${request.id} has been decided already.`);
       context.print(
         action === "approve"
-          ? `Approved, for one use within 15 minutes. The agent can repeat its call now.\n`
-          : "Denied.\n",
+          ? "Approved. The agent can repeat its call now, within 15 minutes.\n"
+          : "Denied. The agent is told when it repeats its call.\n",
       );
       return 0;
     }
@@ -64,6 +61,8 @@ export async function approvals(context: CommandContext): Promise<number> {
       needTerminal();
       if (await pin.isSet()) await checkPin(pin, "Present PIN: ");
       const chosen = await hiddenQuestion("New PIN (empty removes it): ");
+      if (chosen !== "" && chosen.length < SHORTEST_PIN)
+        throw usageError(`A PIN has at least ${SHORTEST_PIN} characters; nothing was changed.`);
       if (chosen !== "" && chosen !== (await hiddenQuestion("Again: ")))
         throw usageError("The two PINs differ; nothing was changed.");
       await pin.set(chosen === "" ? undefined : chosen);
@@ -73,6 +72,44 @@ export async function approvals(context: CommandContext): Promise<number> {
     default:
       throw unknownAction("approvals", action, ["list", "show", "approve", "deny", "pin"]);
   }
+}
+
+type Answer = Pick<ApprovalDecision, "decision" | "remember" | "note">;
+
+/** Undefined: neither yes nor no. Each choice shows what it would leave in force. */
+async function askApproval({ session, always }: ApprovalRequest): Promise<Answer | undefined> {
+  const shown = (entries: readonly string[]): string =>
+    entries.map((entry) => JSON.stringify(entry)).join(", ");
+  const choices = [
+    { key: "y", remember: "once" as const, means: "once" },
+    ...(session === undefined
+      ? []
+      : [{ key: "s", remember: "session" as const, means: `until the host closes: ${shown(session)}` }]),
+    ...(always === undefined
+      ? []
+      : [
+          {
+            key: "a",
+            remember: "always" as const,
+            means: `always: adds ${shown(always)} to approvals.allowlist in your config`,
+          },
+        ]),
+  ];
+  for (const { key, means } of choices) process.stderr.write(`  ${key}  ${means}\n`);
+  const keys = choices.map(({ key }) => key).join("/");
+  const typed = (await question(`Approve this call? [${keys}/N] `)).toLowerCase();
+  const chosen = choices.find(({ key, remember }) => [key, remember, `${key}es`].includes(typed));
+  return chosen === undefined ? undefined : { decision: "allow", remember: chosen.remember };
+}
+
+async function askDenial(given: string | undefined): Promise<Answer | undefined> {
+  if (!["y", "yes"].includes((await question("Deny this call? [y/N] ")).toLowerCase())) return undefined;
+  const note = given ?? (await question("Why? The agent is told; Enter for nothing: "));
+  return { decision: "deny", ...(note === "" ? {} : { note }) };
+}
+
+function asLine(one: ApprovalRequest): string {
+  return `${one.id}  ${age(one)}  ${one.agent} (${one.client})  ${one.tool}: ${one.summary ?? one.reason}\n`;
 }
 
 /** By its id, or by the beginning of one that fits no other: they are long to type. */
@@ -105,5 +142,6 @@ function needTerminal(): void {
 }
 
 function age({ createdAt }: ApprovalRequest): string {
-  return new Date(createdAt).toISOString().slice(0, 19).replace("T", " ");
+  const minutes = Math.max(0, Math.round((Date.now() - createdAt) / 60_000));
+  return minutes < 60 ? `${minutes} min ago` : `${Math.round(minutes / 60)} h ago`;
 }

@@ -1,9 +1,9 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
-import { newId } from "../shared/ids.ts";
 import type { Call } from "../pipeline/call.ts";
 import { readNamedFile, readStdin } from "./input.ts";
-import { camelOptions, depthOf, usageError } from "./options.ts";
+import { camelOptions, usageError } from "./options.ts";
+import { shellCall } from "./shell-call.ts";
 
 /** Through the same dispatcher and policy as a host's call. Exit 0 for a result, 1 for an error. */
 export async function call(context: CommandContext): Promise<number> {
@@ -16,8 +16,8 @@ export async function call(context: CommandContext): Promise<number> {
 }
 
 /** `TOOL JSON`, `TOOL @file` or `TOOL -` (stdin). */
-export async function callFromWords({ words, agentId }: CommandContext): Promise<Call> {
-  const [name, given = "{}"] = words;
+export async function callFromWords(context: CommandContext): Promise<Call> {
+  const [name, given = "{}"] = context.words;
   if (name === undefined) throw usageError("Which tool? Give its name and its arguments as JSON.");
   const source =
     given === "-"
@@ -27,23 +27,12 @@ export async function callFromWords({ words, agentId }: CommandContext): Promise
         : given;
   let args: unknown;
   try {
-    args = JSON.parse(source.toString());
+    // Windows editors and PowerShell put a mark before the text.
+    args = JSON.parse(source.toString().replace(/^\uFEFF/, ""));
   } catch (error) {
     throw usageError(
       `The arguments are not JSON: ${error instanceof Error ? error.message : String(error)}.`,
     );
   }
-  return {
-    id: newId("call"),
-    name,
-    args,
-    caller: {
-      agentId,
-      depth: depthOf(process.env),
-      client: "cli",
-      transport: "cli",
-      sessionId: newId("ses"),
-    },
-    signal: new AbortController().signal,
-  };
+  return shellCall(context, name, args);
 }

@@ -1,25 +1,16 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
-import { newId } from "../shared/ids.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
+import { printResult, shellCall } from "./shell-call.ts";
 
 /** `checkpoint list [PATH] | show ID [PATH…] | restore ID [PATH…]`: the checkpoint tool from the shell, policy included. */
 export async function checkpoint(context: CommandContext): Promise<number> {
-  const { flags, agentId } = context;
-  const args = argsOf(context);
-  const camel = await createCamel({ ...camelOptions(context), workspace: flags.workspace ?? process.cwd() });
-  const result = await camel.dispatcher.call({
-    id: newId("call"),
-    name: "checkpoint",
-    args,
-    caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
-    signal: new AbortController().signal,
-  });
+  const call = shellCall(context, "checkpoint", argsOf(context));
+  const workspace = context.flags.workspace ?? process.cwd();
+  const camel = await createCamel({ ...camelOptions(context), workspace });
+  const result = await camel.dispatcher.call(call);
   await camel.close();
-  if (flags.json === true) context.print(`${JSON.stringify(result.structured)}\n`);
-  else if (result.isError === true) process.stderr.write(`${result.text}\n`);
-  else context.print(`${result.text}\n`);
-  return result.isError === true ? 1 : 0;
+  return printResult(context, result);
 }
 
 function argsOf({ words, flags }: CommandContext): Record<string, unknown> {

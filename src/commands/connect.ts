@@ -43,7 +43,7 @@ export async function connect({ words, flags, log }: CommandContext): Promise<nu
   });
   let bridge: Awaited<typeof opening> | undefined;
   const { stopped, armBackstop } = stopOnSignals(async () => bridge?.stop());
-  void ended.then(armBackstop);
+  void ended.then(() => armBackstop());
   try {
     bridge = (await Promise.race([opening, stopped])) ?? undefined;
   } finally {

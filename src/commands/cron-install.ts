@@ -2,11 +2,12 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { CommandContext } from "../cli.ts";
 import { replaceFile } from "../shared/durable.ts";
 import { CamelError } from "../shared/errors.ts";
+import { codeOf } from "../stores/exclusive.ts";
 import { usageError } from "./options.ts";
 
 const run = promisify(execFile);
@@ -28,6 +29,8 @@ export interface InstallFacts {
   userHome: string;
   /** Node, the CLI and `cron tick` with the flags that matter. */
   argv: readonly string[];
+  /** Where runs find their programs: the system's own PATH seldom has what the user installed. */
+  path: string;
   /** What the user's crontab holds now. */
   crontab: string;
 }
@@ -42,18 +45,22 @@ export async function install(context: CommandContext): Promise<number> {
   const entry = process.argv[1];
   if (entry === undefined) throw usageError("The path of this program is not known.");
   const dry = flags.print === true || flags["dry-run"] === true;
+  // The system calls it from another folder, and with none of these variables.
+  const home = flags.home ?? process.env["CAMELAGI_HOME"];
+  const config = flags.config ?? process.env["CAMEL_CONFIG"];
   const plan = planInstallation({
     kind,
     userHome: homedir(),
     argv: [
       process.execPath,
-      entry,
+      resolve(entry),
       "cron",
       "tick",
-      ...(flags.home === undefined ? [] : ["--home", flags.home]),
-      ...(flags.config === undefined ? [] : ["--config", flags.config]),
+      ...(home === undefined ? [] : ["--home", resolve(home)]),
+      ...(config === undefined ? [] : ["--config", resolve(config)]),
     ],
-    crontab: kind === "crontab" ? await currentCrontab() : "",
+    path: process.env["PATH"] ?? "",
+    crontab: kind === "crontab" ? await currentCrontab(dry) : "",
   });
   if (entry.includes("_npx"))
     print(
@@ -71,8 +78,8 @@ export async function uninstall(context: CommandContext): Promise<number> {
   const { flags, print } = context;
   const kind = kindOf(context);
   const dry = flags.print === true || flags["dry-run"] === true;
-  const crontab = kind === "crontab" ? await currentCrontab() : "";
-  const { files, stop } = planInstallation({ kind, userHome: homedir(), argv: [], crontab });
+  const crontab = kind === "crontab" ? await currentCrontab(dry) : "";
+  const { files, stop } = planInstallation({ kind, userHome: homedir(), argv: [], path: "", crontab });
   const there = files.filter(({ path }) => existsSync(path));
   const isInstalled = kind === "schtasks" || (kind === "crontab" ? crontab.includes(MARK) : there.length > 0);
   if (!isInstalled) {
@@ -80,7 +87,7 @@ export async function uninstall(context: CommandContext): Promise<number> {
     return 0;
   }
   for (const command of stop) {
-    print(`${dry ? "would run" : "runs"} ${command.join(" ")}\n`);
+    print(`${dry ? "would run" : "runs"} ${shown(command)}\n`);
     if (dry) continue;
     if (kind === "crontab") await replaceFile(command[1] ?? "", withoutTick(crontab), { mode: 0o644 });
     await execute(command, "camel-mcp cron uninstall --print");
@@ -120,12 +127,13 @@ function defaultKind(): Installation["kind"] {
 }
 
 /** What can't be read must not be taken for empty: it would be written over. */
-async function currentCrontab(): Promise<string> {
+async function currentCrontab(dry: boolean): Promise<string> {
   try {
     return (await run("crontab", ["-l"], { env: { ...process.env, LC_ALL: "C" } })).stdout;
   } catch (error) {
     const said = error instanceof Error && "stderr" in error ? String(error.stderr) : "";
     if (/\bno crontab\b/i.test(said)) return "";
+    if (dry && codeOf(error) === "ENOENT") return "";
     throw new CamelError("io_error", `Your crontab can't be read: ${said.trim() || String(error)}`, {
       cause: error,
       next: "Nothing was changed. See that `crontab -l` works, or use `camel-mcp cron install systemd`.",
@@ -134,7 +142,13 @@ async function currentCrontab(): Promise<string> {
 }
 
 /** Pure, so that what would be installed can be printed and tested. */
-export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts): Installation {
+export function planInstallation({
+  kind,
+  userHome,
+  argv,
+  path: searched,
+  crontab,
+}: InstallFacts): Installation {
   switch (kind) {
     case "systemd": {
       const folder = join(userHome, ".config", "systemd", "user");
@@ -144,7 +158,7 @@ export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts
           {
             path: join(folder, "camel-mcp.service"),
             // KillMode: runs outlive the tick that started them.
-            text: `[Unit]\nDescription=camel-mcp: fire scheduled jobs that are due\n\n[Service]\nType=oneshot\nKillMode=process\nExecStart=${argv.map(systemdWord).join(" ")}\n`,
+            text: `[Unit]\nDescription=camel-mcp: fire scheduled jobs that are due\n\n[Service]\nType=oneshot\nKillMode=process\n${searched === "" ? "" : `Environment="PATH=${searched.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll("%", "%%")}"\n`}ExecStart=${argv.map(systemdWord).join(" ")}\n`,
           },
           {
             path: join(folder, "camel-mcp.timer"),
@@ -163,7 +177,7 @@ export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts
       const path = join(userHome, "Library", "LaunchAgents", `${LABEL}.plist`);
       return {
         kind,
-        files: [{ path, text: plist(argv) }],
+        files: [{ path, text: plist(argv, searched) }],
         commands: [["launchctl", "load", "-w", path]],
         stop: [["launchctl", "unload", "-w", path]],
       };
@@ -190,7 +204,10 @@ export function planInstallation({ kind, userHome, argv, crontab }: InstallFacts
         stop: [["schtasks", "/Delete", "/F", "/TN", "camel-mcp tick"]],
       };
     case "crontab": {
-      const line = `* * * * * ${argv.map(crontabWord).join(" ")} >/dev/null 2>&1 ${MARK}\n`;
+      const command = `${argv.map(crontabWord).join(" ")} >/dev/null 2>&1 ${MARK}`;
+      const withPath = searched === "" ? command : `PATH=${crontabWord(searched)} ${command}`;
+      // Debian's cron refuses a longer command.
+      const line = `* * * * * ${withPath.length < 990 ? withPath : command}\n`;
       const text = withoutTick(crontab) + line;
       const path = join(userHome, ".camelagi", "crontab.txt");
       return {
@@ -213,9 +230,14 @@ function describe(plan: Installation, dry: boolean): string {
     `${dry ? "would write" : "writes"} ${path}`,
     ...(dry ? [text] : []),
   ]);
-  for (const command of plan.commands) lines.push(`${dry ? "would run" : "runs"} ${command.join(" ")}`);
+  for (const command of plan.commands) lines.push(`${dry ? "would run" : "runs"} ${shown(command)}`);
   if (plan.note !== undefined) lines.push(plan.note);
   return `${lines.join("\n")}\nUndo: camel-mcp cron uninstall ${plan.kind}\n`;
+}
+
+/** As a person would type it. */
+function shown(command: readonly string[]): string {
+  return command.map((word) => (/[\s"']/.test(word) ? JSON.stringify(word) : word)).join(" ");
 }
 
 function systemdWord(word: string): string {
@@ -234,10 +256,19 @@ function windowsWord(word: string): string {
   return /[\s"]/.test(word) ? `"${word.replaceAll('"', String.raw`\"`)}"` : word;
 }
 
-function plist(argv: readonly string[]): string {
+function plist(argv: readonly string[], searched: string): string {
   const xml = (text: string): string =>
     text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const words = argv.map((word) => `    <string>${xml(word)}</string>`).join("\n");
+  const environment =
+    searched === ""
+      ? ""
+      : `  <key>EnvironmentVariables</key>
+  <dict>
+    <key>PATH</key>
+    <string>${xml(searched)}</string>
+  </dict>
+`;
   return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
@@ -248,7 +279,7 @@ function plist(argv: readonly string[]): string {
   <array>
 ${words}
   </array>
-  <key>StartInterval</key>
+${environment}  <key>StartInterval</key>
   <integer>60</integer>
   <key>AbandonProcessGroup</key>
   <true/>

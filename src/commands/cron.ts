@@ -1,12 +1,27 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { systemClock } from "../shared/clock.ts";
-import { newId } from "../shared/ids.ts";
 import { createCronStore } from "../stores/cron.ts";
 import { createSchedulerFor } from "../transport/lazy-schedule.ts";
-import { camelOptions, depthOf, unknownAction, usageError } from "./options.ts";
+import { camelOptions, unknownAction, usageError } from "./options.ts";
+import { printResult, shellCall } from "./shell-call.ts";
 
 const ACTIONS = ["list", "add", "remove", "run", "update", "pause", "resume", "runs", "ack"];
+/** Flags and the fields of a job they give. */
+const FIELDS = [
+  ["name", "name"],
+  ["schedule", "schedule"],
+  ["prompt", "prompt"],
+  ["tz", "tz"],
+  ["runner", "runner"],
+  ["overlap", "overlap"],
+  ["missed", "missed"],
+  ["missed-within", "missedWithin"],
+  ["on-interrupted", "onInterrupted"],
+  ["timeout", "timeout"],
+  ["until", "until"],
+  ["jitter", "jitter"],
+] as const;
 const COMMANDS = [...ACTIONS, "tick", "install", "uninstall"];
 
 /** The cron tool from the shell, policy included, and what the operating system calls when no host is open. */
@@ -39,27 +54,15 @@ async function act(action: string, words: readonly string[], context: CommandCon
     ...(action === "add" ? { schedule: first, prompt: second } : {}),
     ...(action === "runs" && second !== undefined ? { run: Number(second) } : {}),
   };
-  for (const key of ["name", "schedule", "prompt", "tz", "runner", "overlap", "missed", "timeout"] as const)
-    if (flags[key] !== undefined) args[key] = flags[key];
+  for (const [flag, field] of FIELDS) if (flags[flag] !== undefined) args[field] = flags[flag];
+  const maxRuns = flags["max-runs"];
+  if (maxRuns !== undefined && !/^\d+$/.test(maxRuns))
+    throw usageError(`--max-runs: "${maxRuns}" is not a number.`);
+  if (maxRuns !== undefined) args["maxRuns"] = Number(maxRuns);
   const camel = await createCamel(camelOptions(context));
-  const result = await camel.dispatcher.call({
-    id: newId("call"),
-    name: "cron",
-    args,
-    caller: {
-      agentId: context.agentId,
-      depth: depthOf(process.env),
-      client: "cli",
-      transport: "cli",
-      sessionId: newId("ses"),
-    },
-    signal: new AbortController().signal,
-  });
+  const result = await camel.dispatcher.call(shellCall(context, "cron", args));
   await camel.close();
-  if (flags.json === true) context.print(`${JSON.stringify(result.structured)}\n`);
-  else if (result.isError === true) process.stderr.write(`${result.text}\n`);
-  else context.print(`${result.text}\n`);
-  return result.isError === true ? 1 : 0;
+  return printResult(context, result);
 }
 
 /** One look at the clock: fires what is due and ends. Runs go on in processes of their own. */

@@ -3,129 +3,50 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { connectCamel, type CamelClient } from "../client/index.ts";
 import type { CommandContext } from "../cli.ts";
-
-const FILES: Record<string, string> = {
-  "workspace/MEMORY.md": "# Memory\n\n- The user prefers tabs over spaces.\n- Releases go out on Tuesdays.\n",
-  "workspace/memory/2026-03-09.md":
-    "# 9 March\n\nThe lighthouse keeper agreed to the new lamp. Delivery is in April.\n",
-  "workspace/src/lamp.js": "export function brightness() {\n  return 40;\n}\n",
-  "workspace/.env": "SECRET=1\n",
-  "home/config.yaml":
-    'rules:\n  - { tool: "memory_*", path: "memory/private/**", decision: deny, reason: private notes }\n',
-};
-
-interface Step {
-  what: string;
-  tool: string;
-  args: Record<string, unknown>;
-  /** The code of the refusal that is the point of this step; absent: it must succeed. */
-  refusal?: string;
-}
-
-const edit = (old: string, change: string): string =>
-  `*** Begin Patch\n*** Update File: src/lamp.js\n@@ export function brightness() {\n-${old}\n+${change}\n*** End Patch`;
-
-const WORD_COUNT = {
-  name: "word_count",
-  description: "Counts the words of a text.",
-  input_schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-  strategy: {
-    type: "js",
-    source: "export default function ({ text }) { return text.split(/\\s+/).length; }",
-  },
-  examples: [{ input: { text: "one two" }, expect: { contains: "2" } }],
-};
-
-/** Each tool shows what it is for, and what it refuses. */
-const STEPS: readonly Step[] = [
-  { what: "An agent reads its memory:", tool: "memory_get", args: { filePath: "MEMORY.md" } },
-  {
-    what: "It finds a note by what it means to ask:",
-    tool: "memory_search",
-    args: { query: "who said yes to the lamps?", maxResults: 1 },
-  },
-  {
-    what: "It changes a file; all of a patch is applied, or nothing:",
-    tool: "apply_patch",
-    args: { patch: edit("  return 40;", "  return 90;") },
-  },
-  {
-    what: "A patch that doesn't fit is refused, with what to do next:",
-    tool: "apply_patch",
-    args: { patch: edit("  return 41;", "  return 95;") },
-    refusal: "patch_no_match",
-  },
-  {
-    what: "It leaves a job for later; every process on this machine together fires it once:",
-    tool: "cron",
-    args: { action: "add", name: "release notes", schedule: "0 9 * * 2", prompt: "Write the release notes." },
-  },
-  {
-    what: "It makes a tool of its own, which runs in a sandbox and stays:",
-    tool: "tool_create",
-    args: { action: "create", definition: WORD_COUNT },
-  },
-  {
-    what: "The new tool works at once:",
-    tool: "tool_create",
-    args: { action: "run", name: WORD_COUNT.name, input: { text: "safe hands for any agent" } },
-  },
-  {
-    what: "A tool that would hand its input to a shell isn't made:",
-    tool: "tool_create",
-    args: {
-      action: "create",
-      definition: {
-        name: "list_files",
-        description: "Lists files.",
-        strategy: { type: "shell", command_template: "ls {{folder}}; rm -rf {{folder}}" },
-      },
-    },
-    refusal: "invalid_input",
-  },
-  {
-    what: "Files with secrets stay closed, whatever way leads to them:",
-    tool: "memory_get",
-    args: { filePath: "memory/../.env" },
-    refusal: "denied_by_policy",
-  },
-  {
-    what: "The user's policy refuses, and says which rule:",
-    tool: "memory_get",
-    args: { filePath: "memory/private/diary.md" },
-    refusal: "denied_by_policy",
-  },
-];
+import { DEMO_FILES, DEMO_STEPS, type DemoStep } from "./demo-steps.ts";
 
 /** A short tour against a real server process, in a folder that is thrown away. */
 export async function demo({ print }: CommandContext): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "camel-demo-"));
   const [workspace, home] = [join(folder, "workspace"), join(folder, "home")];
-  for (const [path, content] of Object.entries(FILES)) {
+  for (const [path, content] of Object.entries(DEMO_FILES)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), content);
   }
+  const asked: string[] = [];
   const started = performance.now();
   const client = await connectCamel({
     name: "camel-demo",
     command: process.execPath,
     args: [process.argv[1] ?? "", "--workspace", workspace, "--home", home],
+    onAsk: async ({ message }) => {
+      asked.push(message);
+      return { action: "accept", content: { approve: true } };
+    },
   });
   try {
     const tools = await client.tools();
     const time = Math.round(performance.now() - started);
     print(`A real server started and listed its ${tools.length} tools in ${time} ms:\n`);
-    for (const tool of tools) print(`  ${tool.name.padEnd(18)} ${tool.title ?? ""}\n`);
+    print(`  ${tools.map(({ name }) => name).join(", ")}\n`);
     const failed: string[] = [];
-    for (const step of STEPS) if (!(await show(step, client, print))) failed.push(step.what);
-    if (!(await readFile(join(workspace, "src/lamp.js"), "utf8")).includes("return 90;"))
-      failed.push("The file isn't what the patch made of it.");
+    let last: Record<string, unknown> = {};
+    for (const step of DEMO_STEPS) {
+      const { isAsPlanned, structured } = await show(step, { client, last, asked, print });
+      if (!isAsPlanned) failed.push(step.what);
+      if (step.file !== undefined) {
+        const { path, holds } = step.file;
+        const text = await readFile(join(workspace, path), "utf8");
+        if (!text.includes(holds)) failed.push(`${path} doesn't hold "${holds}".`);
+      }
+      last = { ...last, ...structured };
+    }
     if (failed.length > 0) {
       print(`\nThe demo did not go as it should: ${failed.join(" ")}\n`);
       return 1;
     }
     print(
-      "\nDone. Register it in your host with: npx camel-mcp install claude-code (or --list for others)\n",
+      "\nDone; nothing of it is left. Register it in your host with: npx camel-mcp install claude-code (--list shows others)\n",
     );
     return 0;
   } finally {
@@ -134,20 +55,40 @@ export async function demo({ print }: CommandContext): Promise<number> {
   }
 }
 
-/** Whether it went as it should. */
-async function show(
-  { what, tool, args, refusal }: Step,
-  client: CamelClient,
-  print: (text: string) => void,
-): Promise<boolean> {
-  const result = await client.call(tool, args);
-  const shown = Object.values(args).map((value) =>
-    typeof value === "string" ? value : JSON.stringify(value),
-  );
-  print(`\n${what}\n${indented([`${tool} ${shown.join(" ")}`], "> ")}\n${indented([result.text], "  ")}\n`);
-  return refusal === undefined ? !result.isError : result.isError && result.text.includes(refusal);
+interface Stage {
+  client: CamelClient;
+  /** What earlier steps answered; a step may need an id from there. */
+  last: Record<string, unknown>;
+  asked: string[];
+  print: (text: string) => void;
 }
 
-function indented(texts: readonly string[], by: string): string {
-  return texts.map((text) => text.replace(/^/gm, by)).join("\n");
+async function show(
+  { what, tool, args, refusal, isLong, isAsked }: DemoStep,
+  { client, last, asked, print }: Stage,
+): Promise<{ isAsPlanned: boolean; structured: Record<string, unknown> }> {
+  const given = typeof args === "function" ? args(last) : args;
+  const { text, structured = {}, isError } = await client.call(tool, given);
+  const questions = asked.splice(0);
+  print(`\n${what}\n${indented(request(tool, given), "> ")}\n`);
+  for (const question of questions) print(`${indented(question, "? ")}\n? (the demo says yes)\n`);
+  print(`${indented(isLong === true ? `…\n${text.split("\n").slice(-2).join("\n")}` : text, "  ")}\n`);
+  const isAnswer = refusal === undefined ? !isError : isError && text.includes(refusal);
+  return { isAsPlanned: isAnswer && questions.length > 0 === (isAsked === true), structured };
+}
+
+const WIDTH = 110;
+
+/** A call as a person reads it; what is long is cut, except a patch. */
+function request(tool: string, args: Record<string, unknown>): string {
+  const parts = Object.entries(args).map(([name, value]) => {
+    const shown = typeof value === "string" ? value : JSON.stringify(value);
+    if (shown.includes("\n")) return `${name}:\n${shown}`;
+    return `${name}: ${shown.length > WIDTH ? `${shown.slice(0, WIDTH)}…` : shown}`;
+  });
+  return `${tool}  ${parts.join("  ")}`;
+}
+
+function indented(text: string, by: string): string {
+  return text.replace(/^(?=.)/gm, by);
 }

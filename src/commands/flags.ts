@@ -41,6 +41,10 @@ const FLAGS = {
   overlap: { type: "string" },
   missed: { type: "string" },
   timeout: { type: "string" },
+  "missed-within": { type: "string" },
+  "on-interrupted": { type: "string" },
+  "max-runs": { type: "string" },
+  jitter: { type: "string" },
 } as const satisfies ParseArgsConfig["options"];
 
 type FlagName = keyof typeof FLAGS;
@@ -78,6 +82,7 @@ export const SYNTAX: Record<string, Syntax> = {
   serve: { words: 0, flags: ["host", "port"] },
   connect: { words: 1, flags: ["token-env"] },
   call: { words: 2 },
+  "tools list": { words: 1, flags: ["with-schema", "openai", "pretty"] },
   tools: { words: 2, flags: ["with-schema", "openai", "pretty"] },
   patch: { words: 1, flags: ["dry-run"] },
   checkpoint: { words: Infinity, flags: ["dry-run", "force"] },
@@ -91,7 +96,22 @@ export const SYNTAX: Record<string, Syntax> = {
   token: { words: 2, flags: ["scope"] },
   cron: {
     words: 3,
-    flags: ["id", "name", "schedule", "prompt", "tz", "runner", "overlap", "missed", "timeout"],
+    flags: [
+      "id",
+      "name",
+      "schedule",
+      "prompt",
+      "tz",
+      "runner",
+      "overlap",
+      "missed",
+      "missed-within",
+      "on-interrupted",
+      "timeout",
+      "max-runs",
+      "until",
+      "jitter",
+    ],
   },
   "cron install": INSTALLS_TICK,
   "cron uninstall": INSTALLS_TICK,

@@ -16,6 +16,8 @@ Register it in a host: camel-mcp install HOST --url http://127.0.0.1:7800/mcp
   camel-mcp call memory_get @arguments.json
   echo '{"query":"release"}' | camel-mcp call memory_search -
 
+On Windows, where the shell takes quotes away, use @FILE or -.
+
   --json           the whole result instead of its text
   --agent ID       as whom; default main
 
@@ -24,7 +26,8 @@ Exit 0 for a result, 1 for an error.
   cron: `camel-mcp cron: scheduled jobs, under the same policy as a host's call.
 
   cron list                       jobs, next times, what waits in the inbox
-  cron add SCHEDULE PROMPT        --id --name --tz --runner --overlap --missed --timeout
+  cron add SCHEDULE PROMPT        --id --name --tz --runner --overlap --missed --missed-within --on-interrupted
+                                  --timeout --max-runs --until --jitter
   cron update ID                  the same flags, and --schedule, --prompt
   cron remove|pause|resume|run ID
   cron runs [ID [NUMBER]]         history; with a number, one run whole
@@ -36,7 +39,7 @@ Exit 0 for a result, 1 for an error.
 
   --json           for programs
 
-Everything else a job can have: camel-mcp call cron JSON (see camel-mcp tools info cron).
+What each flag means: camel-mcp tools info cron.
 Schedules: 30s 5m 1h 1d, "0 9 * * 1-5", @daily, +20m, 2027-03-14T09:00.
 `,
   memory: `camel-mcp memory: the memory tools for people, under the same policy as a host's call.
@@ -90,6 +93,10 @@ camel-mcp policy command LINE: say whether a command line would need approval. N
 
   camel-mcp policy command "rm -rf build"
 
+camel-mcp policy url URL: say whether a tool could reach a URL, by urlAccess and the addresses its host has. Nothing is sent.
+
+  camel-mcp policy url "http://169.254.169.254/"
+
 Exit 0 allow, 3 ask, 4 deny. --json for programs.
 `,
   secret: `camel-mcp secret: values that tools use as secret://NAME. Nothing shows a value again.
@@ -131,9 +138,9 @@ For hosts that can only start commands, or can't take a token from the environme
 
   approvals list                    what waits
   approvals show ID                 one request in full
-  approvals approve ID              for one use within 15 minutes; asks again, or for the PIN where one is set
+  approvals approve ID              asks: once (within 15 minutes), for the session, or always
   approvals deny ID [--note TEXT]   the note is shown to the model
-  approvals pin                     set a PIN
+  approvals pin                     set a PIN, which is then asked for whenever something is decided
 
 The beginning of an ID will do. Deciding needs a terminal, so that an agent with a shell can't approve itself.
 `,

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { createInterface } from "node:readline/promises";
+import { createInterface, type Interface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { CamelError } from "../shared/errors.ts";
@@ -23,15 +23,32 @@ export async function readNamedFile(path: string): Promise<Buffer> {
   }
 }
 
-export async function question(
-  text: string,
-  output: NodeJS.WritableStream = process.stderr,
+export function question(text: string): Promise<string> {
+  return ask(process.stderr, (lines) => lines.question(text));
+}
+
+/** Asks at the terminal without showing what is typed. */
+export async function hiddenQuestion(text: string): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const typed = await ask(nowhere, (lines) => {
+    const answer = lines.question("");
+    // Only now: before, the terminal itself shows what somebody quick types.
+    process.stderr.write(text);
+    return answer;
+  });
+  process.stderr.write("\n");
+  return typed;
+}
+
+async function ask(
+  output: NodeJS.WritableStream,
+  questionOn: (lines: Interface) => Promise<string>,
 ): Promise<string> {
   const lines = createInterface({ input: process.stdin, output, terminal: true });
   // Ctrl-C rejects the question; Ctrl-D only closes, and the process would end well with nothing done.
   const left = new Promise<never>((_resolve, reject) => lines.once("close", () => reject(abandoned())));
   try {
-    return (await Promise.race([lines.question(text), left])).trim();
+    return (await Promise.race([questionOn(lines), left])).trim();
   } catch {
     throw abandoned();
   } finally {
@@ -42,13 +59,4 @@ export async function question(
 
 function abandoned(): CamelError {
   return new CamelError("cancelled", "Nothing was done.", { next: "Run the command again to answer." });
-}
-
-/** Asks at the terminal without showing what is typed. */
-export async function hiddenQuestion(text: string): Promise<string> {
-  process.stderr.write(text);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const typed = await question("", nowhere);
-  process.stderr.write("\n");
-  return typed;
 }

@@ -1,15 +1,15 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import type { ToolResult } from "../pipeline/call.ts";
-import { newId } from "../shared/ids.ts";
 import { memoryIndexTool } from "../tools/memory/memory-index-tool.ts";
 import { readStdin } from "./input.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
 import { progressBar } from "./progress-bar.ts";
+import { printResult, shellCall } from "./shell-call.ts";
 
 /** `memory search|get|add|list|reindex|stats`: the memory tools for people, through the same policy as a host's call. */
 export async function memory(context: CommandContext): Promise<number> {
-  const { flags, agentId } = context;
+  const { flags } = context;
   const [action = "", ...words] = context.words;
   const { name, args } = await requestOf(action, words, flags);
   const camel = await createCamel({ ...camelOptions(context), tools: [memoryIndexTool] });
@@ -17,21 +17,12 @@ export async function memory(context: CommandContext): Promise<number> {
   // Waiting for another process's lock uses timers that don't keep a server alive; a command stays until it's done.
   const alive = setInterval(() => {}, 60_000);
   const result = await camel.dispatcher
-    .call({
-      id: newId("call"),
-      name,
-      args,
-      caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
-      signal: new AbortController().signal,
-      progress: (update) => bar.show(update),
-    })
+    .call({ ...shellCall(context, name, args), progress: (update) => bar.show(update) })
     .finally(() => clearInterval(alive));
   bar.clear();
   await camel.close();
-  if (flags.json === true) context.print(`${JSON.stringify(result.structured ?? { text: result.text })}\n`);
-  else if (result.isError === true) process.stderr.write(`${result.text}\n`);
-  else context.print(`${await forPerson(action, words, result)}\n`);
-  return result.isError === true ? 1 : 0;
+  if (result.isError === true || flags.json === true) return printResult(context, result);
+  return printResult(context, { ...result, text: await forPerson(action, words, result) });
 }
 
 async function requestOf(

@@ -2,13 +2,13 @@ import { isUtf8 } from "node:buffer";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { CamelError } from "../shared/errors.ts";
-import { newId } from "../shared/ids.ts";
 import { readNamedFile, readStdin } from "./input.ts";
 import { camelOptions, usageError } from "./options.ts";
+import { printResult, shellCall } from "./shell-call.ts";
 
 /** `patch [FILE|-] [--dry-run]`: the apply_patch tool from the shell, policy included. Exit 0 applied, 1 not. */
 export async function patch(context: CommandContext): Promise<number> {
-  const { words, flags, agentId } = context;
+  const { words, flags } = context;
   const [file = "-"] = words;
   const bytes = file === "-" ? await readStdin("the patch") : await readNamedFile(file);
   if (!isUtf8(bytes)) {
@@ -21,20 +21,13 @@ export async function patch(context: CommandContext): Promise<number> {
     throw usageError("No patch was given: name a file, or send it on standard input.");
   const camel = await createCamel({ ...camelOptions(context), workspace: flags.workspace ?? process.cwd() });
   const result = await camel.dispatcher.call({
-    id: newId("call"),
-    name: "apply_patch",
-    args: { patch: source, dry_run: flags["dry-run"] === true },
-    caller: { agentId, depth: 0, client: "cli", transport: "cli", sessionId: newId("ses") },
-    signal: new AbortController().signal,
+    ...shellCall(context, "apply_patch", { patch: source, dry_run: flags["dry-run"] === true }),
     progress: ({ progress, total }) => process.stderr.write(`${progress}/${total ?? "?"} files\n`),
   });
   await camel.close();
   // hasColors also hears NO_COLOR.
   const paints = process.stdout.isTTY && process.stdout.hasColors();
-  if (flags.json === true) context.print(`${JSON.stringify(result.structured)}\n`);
-  else if (result.isError === true) process.stderr.write(`${result.text}\n`);
-  else context.print(`${paints ? colored(result.text) : result.text}\n`);
-  return result.isError === true ? 1 : 0;
+  return printResult(context, paints ? { ...result, text: colored(result.text) } : result);
 }
 
 function colored(answer: string): string {

@@ -1,5 +1,8 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
+import { locateInConfig } from "../config-parse.ts";
+import { CamelError } from "../shared/errors.ts";
+import type { UrlPolicy } from "../tools/dynamic/url-policy.ts";
 import { judgeCommandLine } from "../tools/dynamic/command-policy.ts";
 import { callFromWords } from "./call.ts";
 import { toolThatRuns } from "./command-files.ts";
@@ -14,10 +17,18 @@ export async function policy(context: CommandContext): Promise<number> {
     if (rest.length === 0) throw usageError("policy command: which command line? Put quotes around it.");
     return command(context, rest.join(" "));
   }
-  if (action !== "explain") throw unknownAction("policy", action, ["explain", "command"]);
+  if (action === "url") {
+    const [text] = rest;
+    if (text === undefined) throw usageError("policy url: which URL? Put quotes around it.");
+    const camel = await createCamel(camelOptions(context));
+    return tell(context, await judgeUrl(text, camel.config().settings.urlAccess));
+  }
+  if (action !== "explain") throw unknownAction("policy", action, ["explain", "command", "url"]);
   const camel = await createCamel(camelOptions(context));
   const call = await callFromWords({ ...context, words: rest });
-  const verdict = await camel.explain(call);
+  const { place, ...verdict } = await camel.explain(call);
+  if (place !== undefined)
+    verdict.source = verdict.source.replace(place.file, await locateInConfig(place.file, place.key));
   const { warnings } = camel.config();
   context.print(
     context.flags.json === true
@@ -38,8 +49,35 @@ async function command(context: CommandContext, line: string): Promise<number> {
     // Its name is only made up: what policy says about names isn't about it.
     if (decision !== "allow" && !rule.startsWith("tools.")) verdict = { decision, why: rule };
   }
+  return tell(context, verdict);
+}
+
+interface Verdict {
+  decision: keyof typeof EXIT_CODES;
+  why: string;
+}
+
+function tell(context: CommandContext, verdict: Verdict): number {
   context.print(
     context.flags.json === true ? `${JSON.stringify(verdict)}\n` : `${verdict.decision}: ${verdict.why}\n`,
   );
   return EXIT_CODES[verdict.decision];
+}
+
+/** Whether a tool could reach a URL: by its spelling, then by the addresses its host has now. Nothing is sent. */
+async function judgeUrl(text: string, policy: UrlPolicy): Promise<Verdict> {
+  const { checkUrl, hostOf } = await import("../tools/dynamic/url-policy.ts");
+  const { checkedAddresses } = await import("../tools/dynamic/strategies/http-request.ts");
+  if (!URL.canParse(text)) return { decision: "deny", why: "it is not a URL" };
+  const url = new URL(text);
+  try {
+    checkUrl(url, policy);
+    const host = hostOf(url);
+    const addresses = await checkedAddresses(host, host, policy);
+    return { decision: "allow", why: `${host} is ${addresses.map((one) => one.address).join(", ")}` };
+  } catch (error) {
+    if (error instanceof CamelError && error.code === "denied_by_policy")
+      return { decision: "deny", why: error.message };
+    return { decision: "allow", why: `nothing is against ${url.host}, but it has no address now` };
+  }
 }

@@ -1,9 +1,7 @@
-import { join } from "node:path";
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { systemClock } from "../shared/clock.ts";
 import { VERSION } from "../shared/version.ts";
-import { createFileTokens } from "../stores/tokens.ts";
 import { scheduleLazily } from "../transport/lazy-schedule.ts";
 import { serveOnHttp } from "../transport/http.ts";
 import { camelOptions, usageError } from "./options.ts";
@@ -16,16 +14,8 @@ export async function serve(context: CommandContext): Promise<number> {
   const port = flags.port === undefined ? http.port : Number(flags.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw usageError(`--port: "${flags.port}" is not a port.`);
-  const server = await serveOnHttp({
-    camel,
-    version: VERSION,
-    agentId: context.agentId,
-    host: flags.host ?? http.host,
-    port,
-    tokens: createFileTokens({ path: join(camel.home, "tokens.json"), clock: systemClock }),
-    clock: systemClock,
-    log,
-  });
+  const host = flags.host ?? http.host;
+  const server = await serveOnHttp({ camel, agentId: context.agentId, host, port, log });
   context.print(
     flags.json === true
       ? `${JSON.stringify({ url: `${server.url}/mcp`, sse: `${server.url}/sse`, pid: process.pid })}\n`

@@ -34,7 +34,8 @@ export async function stdio(context: CommandContext): Promise<number> {
   const schedule = scheduleLazily({ camel, clock: systemClock, log: context.log });
   const { stopped, armBackstop } = stopOnSignals(running.stop);
   await Promise.race([running.done, stopped]);
-  armBackstop();
+  // The last answers had three seconds already.
+  armBackstop(1_500);
   await schedule.stop();
   process.stdin.destroy();
   return 0;

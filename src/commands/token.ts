@@ -43,6 +43,8 @@ export async function token(context: CommandContext): Promise<number> {
         });
       }
       print(`Revoked ${id}.\n`);
+      if ((await store.list()).every((one) => one.revoked !== undefined))
+        print("No valid token is left: `serve` answers nobody until you make one.\n");
       return 0;
     default:
       throw unknownAction("token", action, ["create", "list", "revoke"]);

@@ -2,9 +2,9 @@ import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { describeTool } from "../server/describe-tool.ts";
 import { closest } from "../shared/glob.ts";
-import { newId } from "../shared/ids.ts";
 import type { ToolDef } from "../tools/tool.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
+import { shellCaller } from "./shell-call.ts";
 
 /** Shows the tools as this agent would see them: `list`, `info NAME`, `schema NAME`. */
 export async function tools(context: CommandContext): Promise<number> {
@@ -12,13 +12,7 @@ export async function tools(context: CommandContext): Promise<number> {
   const [action = "list", name] = context.words;
   const camel = await createCamel(camelOptions(context));
   await camel.refresh();
-  const found = camel.dispatcher.list({
-    agentId: context.agentId,
-    depth: 0,
-    client: "cli",
-    transport: "cli",
-    sessionId: newId("ses"),
-  });
+  const found = camel.dispatcher.list(shellCaller(context.agentId));
   await camel.close();
   const json = (value: unknown, isPretty = true): number => {
     print(`${JSON.stringify(value, null, isPretty ? 2 : undefined)}\n`);

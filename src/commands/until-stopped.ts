@@ -9,12 +9,12 @@ const GRACE_MS = 4_000;
  */
 export function stopOnSignals(stop: () => Promise<void>): {
   stopped: Promise<void>;
-  armBackstop: () => void;
+  armBackstop: (milliseconds?: number) => void;
 } {
   let resolve = (): void => {};
   const stopped = new Promise<void>((done) => (resolve = done));
-  const armBackstop = (): void => {
-    setTimeout(() => process.exit(process.exitCode ?? 0), GRACE_MS).unref();
+  const armBackstop = (milliseconds = GRACE_MS): void => {
+    setTimeout(() => process.exit(process.exitCode ?? 0), milliseconds).unref();
   };
   let isStopping = false;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

@@ -2,9 +2,9 @@ import { relative } from "node:path";
 import type { LoadedConfig } from "../config-load.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
+import { whenThere, type MaybePromise } from "../shared/when-there.ts";
 import type { Caller } from "../tools/context.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
-import type * as Allowlist from "./allowlist.ts";
 import type * as Rules from "./rules.ts";
 import { decide, layersFor, type Facts, type Verdict } from "./policy.ts";
 
@@ -16,12 +16,13 @@ export interface AccessOptions {
 
 /** The one place where policy is applied to a call. What it wants asked about goes on to approval. */
 export function access(options: AccessOptions): Middleware {
-  return async function access(call, next) {
-    const { verdict, facts } = await judge(call, options);
-    if (verdict.decision === "deny") throw refusal(call, verdict);
-    call.verdict = verdict;
-    call.facts = facts;
-    return next();
+  return function access(call, next) {
+    return whenThere(judge(call, options), ({ verdict, facts }) => {
+      if (verdict.decision === "deny") throw refusal(call, verdict);
+      call.verdict = verdict;
+      call.facts = facts;
+      return next();
+    });
   };
 }
 
@@ -47,38 +48,48 @@ function refusal(call: ResolvedCall, verdict: Verdict): CamelError {
 }
 
 let rules: typeof Rules | undefined;
-let allowlistOf: typeof Allowlist | undefined;
+
+interface Judgement {
+  verdict: Verdict;
+  facts: Facts;
+}
 
 /** What policy says about a call, without running it. */
-export async function judge(
-  call: ResolvedCall,
-  options: AccessOptions,
-): Promise<{ verdict: Verdict; facts: Facts }> {
+export function judge(call: ResolvedCall, options: AccessOptions): MaybePromise<Judgement> {
   const loaded = options.config();
-  const layers = layersFor(loaded.layers, call.caller);
-  const facts = await factsOf(call);
   // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
-  rules ??= await import("./rules.ts");
-  const { firstMatch, ruleMatches } = rules;
-  const verdict = decide(
-    layers,
-    facts,
-    { forbidden: options.forbidden },
-    (rule) => ruleMatches(rule, facts),
-    firstMatch,
+  return whenThere(rules ?? loadRules(), ({ firstMatch, ruleMatches }) =>
+    whenThere(factsOf(call), (facts) => {
+      const verdict = decide(
+        layersFor(loaded.layers, call.caller),
+        facts,
+        { forbidden: options.forbidden },
+        (rule) => ruleMatches(rule, facts),
+        firstMatch,
+      );
+      return verdict.decision === "ask" ? byAllowlist({ verdict, facts }, loaded) : { verdict, facts };
+    }),
   );
-  // Only the user's own file has an allowlist; it answers a question and never lifts a refusal.
+}
+
+async function loadRules(): Promise<typeof Rules> {
+  return (rules = await import("./rules.ts"));
+}
+
+/** Only the user's own file has an allowlist; it answers a question and never lifts a refusal. */
+async function byAllowlist(asked: Judgement, loaded: LoadedConfig): Promise<Judgement> {
   const { allowlist } = loaded.settings.approvals;
-  if (verdict.decision !== "ask" || allowlist.length === 0) return { verdict, facts };
-  allowlistOf ??= await import("./allowlist.ts");
-  const entries = allowlistOf.coveringEntries(allowlist, facts);
-  if (entries === undefined) return { verdict, facts };
+  if (allowlist.length === 0) return asked;
+  const { coveringEntries } = await import("./allowlist.ts");
+  const entries = coveringEntries(allowlist, asked.facts);
+  if (entries === undefined) return asked;
   return {
-    facts,
+    facts: asked.facts,
     verdict: {
       decision: "allow",
       rule: `approvals.allowlist has ${entries.map((entry) => JSON.stringify(entry)).join(", ")}`,
       source: loaded.layers[0]?.source ?? "built-in defaults",
+      place: { file: loaded.layers[0]?.source ?? "", key: ["approvals", "allowlist"] },
       change: "Remove it from approvals.allowlist.",
     },
   };
@@ -143,22 +154,22 @@ async function namesOf(
   return { spellings: realPath === path ? real : [...withRelative(path), ...real], real };
 }
 
-async function factsOf(call: ResolvedCall): Promise<Facts> {
-  const touched = call.touches.paths ?? [];
-  let paths: Facts["paths"] = [];
-  if (touched.length > 0) {
-    const workspace = call.context.workspace("read").catch(() => undefined);
-    paths = await Promise.all(
-      touched.map(async ({ path, access }) => ({ ...(await namesOf(path, workspace)), access })),
-    );
-  }
+function pathsOf({ touches: { paths: touched = [] }, context }: ResolvedCall): MaybePromise<Facts["paths"]> {
+  if (touched.length === 0) return [];
+  const workspace = context.workspace("read").catch(() => undefined);
+  return Promise.all(
+    touched.map(async ({ path, access }) => ({ ...(await namesOf(path, workspace)), access })),
+  );
+}
+
+function factsOf(call: ResolvedCall): MaybePromise<Facts> {
   const approval =
     call.touches.approval ??
     (call.approved === true
       ? ({ state: "given", why: "approved as a part of the tool that makes this call" } as const)
       : undefined);
   const { needsApproval = false } = call.tool;
-  return {
+  return whenThere(pathsOf(call), (paths) => ({
     tool: call.tool.name,
     effect: call.effect,
     paths,
@@ -166,7 +177,7 @@ async function factsOf(call: ResolvedCall): Promise<Facts> {
     urls: call.touches.urls ?? [],
     needsApproval: typeof needsApproval === "function" ? needsApproval(call.input) : needsApproval,
     ...(approval === undefined ? {} : { approval }),
-  };
+  }));
 }
 
 /** One word a word: an argument with a blank in it must not look like two. */

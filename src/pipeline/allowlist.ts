@@ -1,7 +1,7 @@
 import type { Facts } from "./policy.ts";
 import { matchesName } from "../shared/glob.ts";
 import { runsAnything } from "../tools/dynamic/command-names.ts";
-import { argvOf, matchesPath, mayAllow } from "./rules.ts";
+import { allowsPath, argvOf, mayAllow } from "./rules.ts";
 
 /**
  * `approvals.allowlist`: `Tool`, or `Tool:pattern`. A pattern is judged on what a call really touches: every path,
@@ -56,7 +56,7 @@ function thingsOf(facts: Facts): ((pattern: string) => boolean)[] {
     ...facts.paths.map(
       ({ spellings, real = spellings }) =>
         (pattern: string) =>
-          real.some((path) => matchesPath(pattern, path)),
+          real.some((path) => allowsPath(pattern, path)),
     ),
     ...facts.commands.map((command) => (pattern: string) => mayAllow(pattern, command)),
     ...facts.urls.map((url) => (pattern: string) => matchesName(pattern, url)),

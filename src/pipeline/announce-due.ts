@@ -16,11 +16,14 @@ export function announceDue(options: {
 }): Middleware<Call> {
   const known = new Map<string, { mark: string; line: string | undefined; at: number }>();
 
+  /** Only that nothing is due is remembered: what was just done must not be announced. */
+  const isQuiet = (agentId: string): boolean => {
+    const last = known.get(agentId);
+    return last !== undefined && last.line === undefined && options.clock.monotonic() - last.at < LOOK_MS;
+  };
   const lineFor = async (agentId: string): Promise<string | undefined> => {
     const at = options.clock.monotonic();
     const last = known.get(agentId);
-    // Only that nothing is due is remembered: what was just done must not be announced.
-    if (last?.line === undefined && last !== undefined && at - last.at < LOOK_MS) return undefined;
     const inbox = await options.inbox();
     const mark = await inbox.mark(agentId);
     if (mark === last?.mark && last.line !== undefined) return last.line;
@@ -37,7 +40,7 @@ export function announceDue(options: {
     const result = await next();
     if (result.isError === true) return result;
     // A result that tells of the inbox needs no line about it.
-    if (result.structured?.["inbox"] !== undefined) return result;
+    if (result.structured?.["inbox"] !== undefined || isQuiet(call.caller.agentId)) return result;
     const line = await lineFor(call.caller.agentId).catch(() => undefined);
     if (line === undefined) return result;
     return {

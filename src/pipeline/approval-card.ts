@@ -1,4 +1,4 @@
-import type { Facts } from "./policy.ts";
+import type { FactPath, Facts } from "./policy.ts";
 import { redact, redactText } from "./redact.ts";
 
 const MOST_FILES = 40;
@@ -10,9 +10,7 @@ const LONGEST_STRING = 2_000;
  * first and by their real names: neither length nor a link may hide one.
  */
 export function approvalCard(input: Record<string, unknown>, facts: Facts, said?: string): string {
-  const files = facts.paths.map(
-    ({ spellings, real = spellings, access }) => `${access} ${visibleLine(real.at(-1) ?? "")}`,
-  );
+  const files = facts.paths.map(fileLine);
   const more = files.length - MOST_FILES;
   const body = said === undefined ? argumentLines(input, facts).join("\n") : visible(said);
   return [
@@ -22,20 +20,40 @@ export function approvalCard(input: Record<string, unknown>, facts: Facts, said?
   ].join("\n");
 }
 
+/** The same in a line, for a list of requests. */
+export function approvalSummary(input: Record<string, unknown>, facts: Facts): string {
+  const [first = visibleLine(JSON.stringify(redact(input, LONGEST_SUMMARY))), ...others] = [
+    ...facts.paths.map(fileLine),
+    ...thingLines(facts),
+  ];
+  const shown = first.length > LONGEST_SUMMARY ? `${first.slice(0, LONGEST_SUMMARY)}…` : first;
+  return `${redactText(shown)}${others.length > 0 ? ` and ${others.length} more` : ""}`;
+}
+
+const LONGEST_SUMMARY = 100;
+
+/** By its real name: a link may not hide a file. */
+function fileLine({ spellings, real = spellings, access }: FactPath): string {
+  return `${access} ${visibleLine(real.at(-1) ?? "") || "the workspace"}`;
+}
+
+function thingLines({ commands, urls }: Facts): string[] {
+  return [
+    ...commands.map((command) => `run ${visibleLine(command)}`),
+    ...urls.map((url) => `connect to ${visibleLine(url)}`),
+  ];
+}
+
 function argumentLines(input: Record<string, unknown>, facts: Facts): string[] {
   const given = Object.entries(redact(input, LONGEST_STRING) as Record<string, unknown>).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  return [
-    ...facts.commands.map((command) => `run ${visibleLine(command)}`),
-    ...facts.urls.map((url) => `connect to ${visibleLine(url)}`),
-    ...given.map(([name, value]) => `${name}: ${shown(value)}`),
-  ];
+  return [...thingLines(facts), ...given.map(([name, value]) => `${name}:${shown(value)}`)];
 }
 
 /** Text of several lines stands as lines, each behind a bar: nothing in it can pass for a line of the question. */
 function shown(value: unknown): string {
-  if (typeof value !== "string" || !value.includes("\n")) return visibleLine(JSON.stringify(value));
+  if (typeof value !== "string" || !value.includes("\n")) return ` ${visibleLine(JSON.stringify(value))}`;
   return value
     .split("\n")
     .map((line) => `\n  | ${visibleLine(line)}`)

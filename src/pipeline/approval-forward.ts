@@ -4,6 +4,7 @@ import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Config } from "../config.ts";
 import type { Logger } from "../shared/log.ts";
+import { signalGroup } from "../shared/process-group.ts";
 import type { ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
 
 /**
@@ -45,14 +46,7 @@ function runCommand(
   return new Promise((resolve, reject) => {
     const [program = "", ...args] = argv;
     const child = spawn(program, args, { stdio: ["pipe", "ignore", "ignore"], detached: true });
-    const stop = (): void => {
-      if (child.pid === undefined) return;
-      try {
-        process.kill(-child.pid, "SIGKILL");
-      } catch {
-        // It has ended already.
-      }
-    };
+    const stop = (): void => signalGroup(child);
     signal.addEventListener("abort", stop, { once: true });
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(request));

@@ -1,60 +1,44 @@
-import { z } from "zod";
 import type { Config } from "../config.ts";
+import { canonicalJson, sha256Hex } from "../shared/canonical.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
-import type { ApprovalDecision, ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
-import { approvalCard, visibleLine } from "./approval-card.ts";
-import { coveringEntries, exactEntries } from "./allowlist.ts";
-import type { Answer, Middleware, ResolvedCall } from "./call.ts";
-import type { Events } from "./events.ts";
+import type { Logger } from "../shared/log.ts";
+import {
+  REQUEST_LIFE_MS,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  type ApprovalStore,
+} from "../stores/approvals.ts";
+import { sessionKey } from "../tools/session.ts";
+import { approvalCard, approvalSummary, visibleLine } from "./approval-card.ts";
+import { choicesFor, questionFor, readAnswer, type Choices } from "./approval-question.ts";
+import { coveringEntries } from "./allowlist.ts";
+import type { Middleware, ResolvedCall } from "./call.ts";
+import type { Events, Whose } from "./events.ts";
 import type { Facts, Verdict } from "./policy.ts";
 
 export interface ApprovalOptions {
   store: ApprovalStore;
   clock: Clock;
+  log: Logger;
   events: Events;
   settings: () => Config["approvals"];
+  /** What a person types to approve a request that waits. */
+  approveCommand: (id: string) => string;
   /** Adds entries to `approvals.allowlist` in the user's config file. */
   remember(entries: readonly string[]): Promise<void>;
   /** Tells others about a request that waits; they decide through the store. */
   forward?: (request: ApprovalRequest, signal: AbortSignal) => void;
 }
 
-/** How long a request waits for a person who isn't there now. */
-const REQUEST_LIFE_MS = 24 * 3_600_000;
 const POLL_MS = 250;
 const PROGRESS_MS = 10_000;
 const MOST_SESSIONS = 1_000;
 
-/** What each choice would leave in force; absent where it isn't offered. */
-interface Choices {
-  session?: string[];
-  always?: string[];
-}
-
-const formFor = ({ session, always }: Choices): Record<string, unknown> => ({
-  type: "object",
-  properties: {
-    approve: { type: "boolean", title: "Approve", description: "Let this call happen.", default: false },
-    remember: {
-      type: "string",
-      title: "For how long",
-      enum: [
-        "once",
-        ...(session === undefined ? [] : ["session"]),
-        ...(always === undefined ? [] : ["always"]),
-      ],
-      default: "once",
-    },
-    note: { type: "string", title: "Note", description: "Reaches the model if you don't approve." },
-  },
-  required: ["approve"],
-});
-
-const answerSchema = z.object({
-  approve: z.literal(true),
-  remember: z.enum(["once", "session", "always"]).optional().catch("once"),
-});
+type Decided = Pick<ApprovalDecision, "decision" | "remember" | "note" | "by"> & {
+  /** The host said no without a word, perhaps without having asked anybody. */
+  isBare?: boolean;
+};
 
 /**
  * A call that policy wants asked about waits here for a person. Bound to the very call (tool, definition, input,
@@ -64,87 +48,100 @@ const answerSchema = z.object({
 export function approval(options: ApprovalOptions): Middleware {
   const { store, clock, events } = options;
   /** What was allowed for a session, in this process. */
-  const sessions = new Map<string, string[]>();
+  const sessions = new Map<string, Set<string>>();
 
   return async function approval(call, next) {
     const { verdict, facts } = call;
     if (verdict?.decision !== "ask" || facts === undefined) return next();
-    const id = await idOf(call, facts);
-    const granted = sessions.get(call.caller.sessionId) ?? [];
-    if (facts.approval?.state !== "needed" && coveringEntries(granted, facts) !== undefined)
-      return approved(call, next);
-    const earlier = await store.take(id);
-    if (earlier !== undefined) {
-      settle(call, earlier);
-      return approved(call, next);
+    const choices = choicesFor(facts);
+    const granted = [...(sessions.get(sessionKey(call.caller)) ?? [])];
+    if (choices.session === undefined || coveringEntries(granted, facts) === undefined) {
+      const id = await idOf(call, facts);
+      const decided = (await store.take(id)) ?? (await ask(call, await requestOf(call, id, verdict, facts)));
+      await settle(call, id, decided, choices);
     }
-
-    const settings = options.settings();
-    const request = await requestOf(call, id, verdict, facts);
-    events.emit({ type: "approval_request", id, toolName: call.tool.name, preview: request.prompt });
-    const decided = (decision: string): void => {
-      events.emit({ type: "approval_resolved", id, decision });
-    };
-    try {
-      const answer =
-        call.ask === undefined || settings.elicitation === "off"
-          ? undefined
-          : await askPerson(call, request, choicesFor(facts), settings.timeoutSeconds * 1000);
-      // Closed without an answer, by a person or by a host that has nobody to ask: that is neither yes nor no.
-      if (answer?.action === "cancel") {
-        await store.add(request);
-        throw required(call, request, "The question was closed without an answer. ");
-      }
-      if (answer !== undefined) {
-        decided(await take(call, answer, choicesFor(facts)));
-        return await approved(call, next);
-      }
-      const decision = await waitForOthers(call, request, settings);
-      decided(`${decision.decision}-once`);
-      settle(call, decision);
-      return await approved(call, next);
-    } catch (error) {
-      if (error instanceof CamelError && REFUSALS.has(error.code)) decided(error.code);
-      throw error;
-    }
+    call.isApproved = true;
+    return next();
   };
 
-  /** The person's answer in the host. Returns what it means, or throws what refuses the call. */
-  async function take(call: ResolvedCall, answer: Answer, choices: Choices): Promise<string> {
-    const content = answerSchema.safeParse(answer.content ?? {});
-    // In some hosts Enter alone sends the form with its defaults: only a ticked box counts.
-    if (answer.action !== "accept" || !content.success) {
-      const note = answer.content?.["note"];
-      throw answer.action === "decline" && answer.content === undefined
-        ? declined(call)
-        : refusal(call, typeof note === "string" ? note : undefined);
+  /** Does what the decision asks for beyond this call, and throws where it is a no. */
+  async function settle(call: ResolvedCall, id: string, decided: Decided, choices: Choices): Promise<void> {
+    const { decision, by, note } = decided;
+    if (decision === "deny") {
+      resolved(call, id, "deny", by);
+      throw decided.isBare === true ? declined(call) : refusal(call, note);
     }
-    const { remember = "once" } = content.data;
     // Only what the question offered and showed is ever kept.
-    if (remember === "session" && choices.session !== undefined) {
-      const { sessionId } = call.caller;
-      sessions.set(sessionId, [...(sessions.get(sessionId) ?? []), ...choices.session]);
-      if (sessions.size > MOST_SESSIONS) sessions.delete([...sessions.keys()][0] ?? "");
+    if (decided.remember === "session" && choices.session !== undefined) {
+      grant(sessionKey(call.caller), choices.session);
+      return resolved(call, id, "allow-session", by);
     }
-    if (remember === "always" && choices.always !== undefined) await options.remember(choices.always);
-    return `allow-${remember}`;
+    if (decided.remember === "always" && choices.always !== undefined) {
+      try {
+        await options.remember(choices.always);
+        return resolved(call, id, "allow-always", by);
+      } catch (error) {
+        // The person said yes to this call; that the rule can't be written is no reason to refuse it.
+        options.log.warn(`approvals.allowlist was not changed: ${String(error)}`);
+      }
+    }
+    resolved(call, id, "allow-once", by);
+  }
+
+  function grant(session: string, entries: readonly string[]): void {
+    sessions.set(session, new Set([...(sessions.get(session) ?? []), ...entries]));
+    const [oldest] = sessions.keys();
+    if (sessions.size > MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+  }
+
+  function resolved(call: ResolvedCall, id: string, decision: string, by: string): void {
+    events.emit({ type: "approval_resolved", id, decision, by, ...whose(call) });
+  }
+
+  /** Throws `approval_required` where the request goes on waiting for a person. */
+  async function ask(call: ResolvedCall, request: ApprovalRequest): Promise<Decided> {
+    const settings = options.settings();
+    const since = clock.monotonic();
+    events.emit({ type: "approval_request", id: request.id, preview: request.prompt, ...whose(call) });
+    try {
+      return (
+        (settings.elicitation === "off" ? undefined : await askInHost(call, request, settings)) ??
+        (await waitForOthers(call, request, settings, since))
+      );
+    } catch (error) {
+      if (call.signal.aborted) resolved(call, request.id, "cancelled", "caller");
+      throw error;
+    }
   }
 
   /** Undefined: nobody could be asked there. */
-  async function askPerson(
+  async function askInHost(
     call: ResolvedCall,
     request: ApprovalRequest,
-    choices: Choices,
-    timeoutMs: number,
-  ): Promise<Answer | undefined> {
+    settings: Config["approvals"],
+  ): Promise<Decided | undefined> {
     const limit = new AbortController();
-    const timer = clock.setTimeout(() => limit.abort(), timeoutMs);
+    const timer = clock.setTimeout(() => limit.abort(), settings.timeoutSeconds * 1000);
     const ticking = tick(call);
     try {
-      return await call.ask?.(
-        { message: [request.prompt, ...explain(choices)].join("\n"), schema: formFor(choices) },
+      const answer = await call.ask?.(
+        questionFor(request.prompt, request),
         AbortSignal.any([limit.signal, call.signal]),
       );
+      if (answer === undefined) return undefined;
+      // Closed without an answer, by a person or by a host that has nobody to ask: that is neither yes nor no.
+      if (answer.action === "cancel") {
+        await store.add(request);
+        throw required(
+          call,
+          request,
+          options.approveCommand(request.id),
+          "The question was closed without an answer. ",
+        );
+      }
+      // Answered here, so nobody need answer it elsewhere.
+      await store.withdraw(request.id);
+      return { ...readAnswer(answer), by: "host" };
     } catch (error) {
       if (call.signal.aborted) throw cancelled(call);
       if (limit.signal.aborted) return undefined;
@@ -160,14 +157,17 @@ export function approval(options: ApprovalOptions): Middleware {
     call: ResolvedCall,
     request: ApprovalRequest,
     settings: Config["approvals"],
-  ): Promise<ApprovalDecision> {
+    since: number,
+  ): Promise<Decided> {
     await store.add(request);
-    const somebodyMayAnswer = settings.fallback === "allow" || settings.forward !== undefined;
     const done = new AbortController();
     const ticking = tick(call);
     try {
       options.forward?.(request, done.signal);
-      const deadline = clock.monotonic() + (somebodyMayAnswer ? settings.timeoutSeconds * 1000 : 0);
+      // Whoever it is forwarded to hears of it only now; the fallback comes when the time since the asking is over.
+      const begin = settings.forward === undefined ? since : clock.monotonic();
+      const waits = settings.fallback === "allow" || settings.forward !== undefined;
+      const deadline = waits ? begin + settings.timeoutSeconds * 1000 : 0;
       for (;;) {
         const decision = await store.take(request.id);
         if (decision !== undefined) return decision;
@@ -184,12 +184,9 @@ export function approval(options: ApprovalOptions): Middleware {
       done.abort();
       ticking.cancel();
     }
-    if (settings.fallback === "allow") {
-      await store.withdraw(request.id);
-      const now = clock.now();
-      return { decision: "allow", by: "fallback", decidedAt: now, expiresAt: now };
-    }
-    throw required(call, request);
+    if (settings.fallback === "deny") throw required(call, request, options.approveCommand(request.id));
+    await store.withdraw(request.id);
+    return { decision: "allow", by: "fallback" };
   }
 
   function tick(call: ResolvedCall): { cancel(): void } {
@@ -212,58 +209,33 @@ export function approval(options: ApprovalOptions): Middleware {
     verdict: Verdict,
     facts: Facts,
   ): Promise<ApprovalRequest> {
-    const { always } = choicesFor(facts);
-    const said = await call.tool.approvalPrompt?.(call.input, call.context);
+    const { approvalPrompt } = call.tool;
+    const isText = typeof approvalPrompt === "string";
+    const said = isText ? undefined : await approvalPrompt?.(call.input, call.context);
     const reason = visibleLine(`${verdict.rule} (${verdict.source})`);
     const now = clock.now();
     return {
       id,
       tool: call.tool.name,
       agent: call.caller.agentId,
-      client: call.caller.client,
+      client: visibleLine(call.caller.client),
       prompt: [
         `${call.caller.agentId} (${visibleLine(call.caller.client)}) wants to call ${call.tool.name}:`,
+        ...(isText ? [approvalPrompt] : []),
         approvalCard(call.input, facts, said),
         `Asked because ${reason}.`,
       ].join("\n"),
+      summary: approvalSummary(call.input, facts),
       reason,
-      ...(always === undefined ? {} : { always }),
+      ...choicesFor(facts),
       createdAt: now,
       expiresAt: now + REQUEST_LIFE_MS,
     };
   }
 }
 
-/** What each choice of the form means. */
-function explain({ session, always }: Choices): string[] {
-  const entries = (list: readonly string[]): string => list.map((one) => JSON.stringify(one)).join(", ");
-  return [
-    ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
-    always === undefined
-      ? '"Always" isn\'t offered: no narrow rule would cover this call.'
-      : `"Always" adds to approvals.allowlist in your config: ${entries(always)}`,
-  ];
-}
-
-/** For a session a tool that only touches files is let through as a whole; a program or address only as it is. */
-function choicesFor(facts: Facts): Choices {
-  // A tool that is made, or does more than it was approved to, is judged each time: no rule of its name fits the next.
-  if (facts.approval?.state === "needed" || facts.effect === "extend") return {};
-  const always = exactEntries(facts);
-  const filesOnly = facts.commands.length === 0 && facts.urls.length === 0;
-  const session = filesOnly ? [facts.tool] : always;
-  return { ...(session === undefined ? {} : { session }), ...(always === undefined ? {} : { always }) };
-}
-
-const REFUSALS: ReadonlySet<string> = new Set(["approval_denied", "approval_required", "cancelled"]);
-
-function approved(call: ResolvedCall, next: () => ReturnType<Middleware>): ReturnType<Middleware> {
-  call.isApproved = true;
-  return next();
-}
-
-function settle(call: ResolvedCall, decision: ApprovalDecision): void {
-  if (decision.decision === "deny") throw refusal(call, decision.note);
+function whose({ id, tool, caller }: ResolvedCall): Whose {
+  return { toolName: tool.name, callId: id, agentId: caller.agentId, sessionId: caller.sessionId };
 }
 
 function refusal(call: ResolvedCall, note: string | undefined): CamelError {
@@ -280,12 +252,12 @@ function declined(call: ResolvedCall): CamelError {
   });
 }
 
-function required(call: ResolvedCall, request: ApprovalRequest, before = ""): CamelError {
+function required(call: ResolvedCall, request: ApprovalRequest, command: string, before = ""): CamelError {
   return new CamelError(
     "approval_required",
     `${before}${call.tool.name} needs a person's approval: ${request.reason}.`,
     {
-      next: `Tell the user what you want to do and why, and ask them to run \`camel-mcp approvals approve ${request.id}\` in a terminal. Then repeat exactly the same call.`,
+      next: `Tell the user what you want to do and why, and ask them to run \`${command}\` in a terminal. Then repeat exactly the same call.`,
       details: {
         approvalId: request.id,
         rule: call.verdict?.rule ?? "",
@@ -318,11 +290,5 @@ async function idOf({ tool, input, caller, context }: ResolvedCall, touched: Fac
     touched.commands,
     touched.urls,
   ];
-  const { createHash } = process.getBuiltinModule("node:crypto");
-  return `apr_${createHash("sha256").update(JSON.stringify(facts, sortedKeys)).digest("hex").slice(0, 32)}`;
-}
-
-function sortedKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `apr_${sha256Hex(canonicalJson(facts)).slice(0, 32)}`;
 }

@@ -1,3 +1,4 @@
+import { canonicalJson } from "../shared/canonical.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { ToolDef, ToolLimits } from "../tools/tool.ts";
@@ -32,24 +33,24 @@ export function cache(options: {
     call: ResolvedCall,
     next: Next,
   ): Promise<ToolResult> {
-    const { fields, ttlSeconds = DEFAULT_TTL_SECONDS, scope = "session" } = setting === true ? {} : setting;
-    const key = await keyOf(call, fields, scope);
+    const { ttlSeconds = DEFAULT_TTL_SECONDS, ...how } = setting === true ? {} : setting;
+    const key = await keyOf(call, how);
     if (policy !== options.policy()) {
       policy = options.policy();
       kept.clear();
       running.clear();
     }
     const found = kept.get(key);
-    if (found !== undefined && found.until > clock.monotonic()) return structuredClone(found.result);
+    if (found !== undefined && found.until > clock.monotonic()) return copyOf(found.result);
 
     const first = running.get(key);
     if (first !== undefined) {
       try {
-        return structuredClone(await first);
+        return copyOf(await first);
       } catch (error) {
-        // The first asker went away; that is no answer for this one.
-        if (!(error instanceof CamelError) || error.code !== "cancelled") throw error;
-        return next();
+        // The first asker went away; that is no answer for this one, nor for those who wait with it.
+        if (!(error instanceof CamelError) || error.code !== "cancelled" || call.signal.aborted) throw error;
+        return answer(setting, call, next);
       }
     }
     const work = next();
@@ -75,15 +76,24 @@ export function cache(options: {
 /** Whoever policy may tell apart has answers of their own: a tool leaves out what its caller may not see. */
 async function keyOf(
   call: ResolvedCall,
-  fields: readonly string[] | undefined,
-  scope: string,
+  { fields, keyFn, scope = "session" }: Exclude<ToolLimits["cache"], undefined | boolean>,
 ): Promise<string> {
   const { agentId, client, depth, makers = [], sessionId, token = "" } = call.caller;
   const place =
     scope === "session" ? sessionId : await call.context.workspace("read").catch(() => "no workspace");
-  const input = Object.entries(call.input)
-    .filter(([name]) => fields === undefined || fields.includes(name))
-    .sort(([a], [b]) => (a < b ? -1 : 1));
   const { name, fingerprint = "" } = call.tool;
+  const input = canonicalJson(keyFn === undefined ? only(fields, call.input) : keyFn(call.input));
   return JSON.stringify([name, fingerprint, scope, place, agentId, client, depth, makers, token, input]);
+}
+
+function only(
+  fields: readonly string[] | undefined,
+  input: Record<string, unknown>,
+): Record<string, unknown> {
+  if (fields === undefined) return input;
+  return Object.fromEntries(Object.entries(input).filter(([name]) => fields.includes(name)));
+}
+
+function copyOf(result: ToolResult): ToolResult {
+  return { ...structuredClone(result), fromCache: true };
 }

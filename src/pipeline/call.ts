@@ -66,6 +66,8 @@ export interface ToolResult {
   structured?: Record<string, unknown>;
   isError?: boolean;
   code?: ErrorCode;
+  /** The answer to an earlier call; the tool didn't run. */
+  fromCache?: true;
 }
 
 export type Next = () => Promise<ToolResult>;

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import type { Logger } from "../shared/log.ts";
-import type { Middleware } from "./call.ts";
+import type { Middleware, Next, ResolvedCall, ToolResult } from "./call.ts";
 
 /**
  * Keeps the files that a call says it will replace or delete, so that it can be undone. Tools that write through the
@@ -11,9 +11,13 @@ export function checkpoint(options: {
   bounds: () => Config["checkpoints"];
   log: Logger;
 }): Middleware {
-  return async function checkpoint(call, next) {
+  return function checkpoint(call, next) {
+    if (call.effect === "read" || call.tool.keepsCheckpoints === true) return next();
     const paths = (call.touches.paths ?? []).flatMap(({ path, access }) => (access === "read" ? [] : [path]));
-    if (call.effect === "read" || call.tool.keepsCheckpoints === true || paths.length === 0) return next();
+    return paths.length === 0 ? next() : withSnapshot(paths, call, next);
+  };
+
+  async function withSnapshot(paths: string[], call: ResolvedCall, next: Next): Promise<ToolResult> {
     const { context, tool } = call;
     const { takeSnapshot } = await import("../stores/checkpoints/snapshot.ts");
     const snapshot = await takeSnapshot(paths, {
@@ -33,5 +37,5 @@ export function checkpoint(options: {
         ?.finish()
         .catch((error: unknown) => options.log.warn(`checkpoint ${snapshot.id}: ${String(error)}`));
     }
-  };
+  }
 }

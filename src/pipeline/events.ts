@@ -1,12 +1,21 @@
 import type { Call, Middleware, Next, ToolResult } from "./call.ts";
 import { redact } from "./redact.ts";
 
+/** Which call an approval is about. */
+export interface Whose {
+  toolName: string;
+  callId: string;
+  agentId: string;
+  sessionId: string;
+}
+
 /** What happens to calls, for library listeners and the audit log. */
 export type CamelEvent =
   | { type: "tool_call"; id: string; name: string; args: unknown }
   | { type: "tool_result"; id: string; name: string; preview: string; isError: boolean }
-  | { type: "approval_request"; id: string; toolName: string; preview: string }
-  | { type: "approval_resolved"; id: string; decision: string };
+  | ({ type: "approval_request"; id: string; preview: string } & Whose)
+  /** `decision`: allow-once, allow-session, allow-always, deny or cancelled. `by`: where it was made. */
+  | ({ type: "approval_resolved"; id: string; decision: string; by: string } & Whose);
 
 export type CamelEventType = CamelEvent["type"];
 export type CamelListener<T extends CamelEventType> = (event: Extract<CamelEvent, { type: T }>) => void;

@@ -1,10 +1,12 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { open, readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
+import { signalGroup } from "../shared/process-group.ts";
+import { whenThere, type MaybePromise } from "../shared/when-there.ts";
 import { errorResult } from "./answer-errors.ts";
-import type { Call, Middleware } from "./call.ts";
+import type { Call, Middleware, Next, ToolResult } from "./call.ts";
 
 /**
  * The user's scripts around calls and prompts: `hooks/{point}.{name}.sh|.js` in the state directory, in the order of
@@ -14,8 +16,8 @@ import type { Call, Middleware } from "./call.ts";
 export type HookPoint = "before_tool" | "after_tool" | "before_prompt" | "after_response";
 
 export interface HookRunner {
-  /** False where hooks are off or there is no script for the point: then nothing need be prepared for one. */
-  has(point: HookPoint): Promise<boolean>;
+  /** False where hooks are off or no script is for one of these points: then nothing need be prepared for one. */
+  has(...points: HookPoint[]): MaybePromise<boolean>;
   /** The reason, if a hook blocks. */
   run(
     point: HookPoint,
@@ -41,19 +43,25 @@ const BLOCKS = 2;
 const LOOK_MS = 250;
 
 export function createHookRunner(options: HookOptions): HookRunner {
-  let listed: { names: Promise<string[]>; at: number } | undefined;
-  const names = (): Promise<string[]> => {
-    const now = options.clock.monotonic();
-    if (listed === undefined || now - listed.at >= LOOK_MS)
-      listed = { names: readdir(options.directory).catch(() => []), at: now };
-    return listed.names;
+  let listed: { names: MaybePromise<string[]>; at: number } | undefined;
+  const look = async (at: number): Promise<string[]> => {
+    const found = await readdir(options.directory).catch(() => []);
+    const names = found.filter((name) => /\.(?:sh|js)$/.test(name)).sort((a, b) => (a < b ? -1 : 1));
+    listed = { names, at };
+    return names;
   };
-  const scripts = async (point: HookPoint): Promise<string[]> =>
-    (await names())
-      .filter((name) => name.startsWith(`${point}.`) && /\.(?:sh|js)$/.test(name))
-      .sort((a, b) => (a < b ? -1 : 1));
+  const names = (): MaybePromise<string[]> => {
+    const at = options.clock.monotonic();
+    if (listed !== undefined && at - listed.at < LOOK_MS) return listed.names;
+    const looking = look(at);
+    listed = { names: looking, at };
+    return looking;
+  };
+  const isFor = (point: HookPoint) => (name: string) => name.startsWith(`${point}.`);
+  const scripts = async (point: HookPoint): Promise<string[]> => (await names()).filter(isFor(point));
   return {
-    has: async (point) => options.enabled() && (await scripts(point)).length > 0,
+    has: (...points) =>
+      options.enabled() && whenThere(names(), (found) => points.some((point) => found.some(isFor(point)))),
     async run(point, event, facts, signal) {
       for (const name of options.enabled() ? await scripts(point) : []) {
         const { code, stderr } = await runHook(join(options.directory, name), event, facts, signal, options);
@@ -61,7 +69,7 @@ export function createHookRunner(options: HookOptions): HookRunner {
           return stderr.trim() === "" ? `The hook ${name} blocks it.` : stderr.trim().slice(0, MAX_REASON);
         if (code !== 0)
           options.log.warn(
-            `hook ${name}: ${code === undefined ? "was stopped" : `exit ${code}`} ${stderr.slice(0, 300)}`,
+            `hook ${name}: ${code === undefined ? "didn't finish" : `exit ${code}`} ${stderr.slice(0, 300)}`,
           );
       }
       return undefined;
@@ -71,7 +79,11 @@ export function createHookRunner(options: HookOptions): HookRunner {
 
 /** Outside of policy, so that a hook sees every call, refused ones too. */
 export function hooks(runner: HookRunner): Middleware<Call> {
-  return async function hooks(call, next) {
+  return function hooks(call, next) {
+    return whenThere(runner.has("before_tool", "after_tool"), (has) => (has ? around(call, next) : next()));
+  };
+
+  async function around(call: Call, next: Next): Promise<ToolResult> {
     if (await runner.has("before_tool")) {
       const reason = await runner.run(
         "before_tool",
@@ -98,7 +110,7 @@ export function hooks(runner: HookRunner): Middleware<Call> {
       );
     }
     return result;
-  };
+  }
 }
 
 function eventOf(call: Call): Record<string, unknown> {
@@ -109,7 +121,10 @@ function factsOf(call: Call): Record<string, string> {
   return { SESSION: call.caller.sessionId, TOOL: call.name };
 }
 
-function runHook(
+/** How long what a hook started may hold its stderr open after it has ended. */
+const LINGER_MS = 200;
+
+async function runHook(
   file: string,
   event: Record<string, unknown>,
   facts: Record<string, string>,
@@ -119,43 +134,77 @@ function runHook(
   const variables = Object.entries(facts)
     .filter(([, value]) => Buffer.byteLength(value) <= MAX_VARIABLE && !value.includes("\0"))
     .map(([name, value]): [string, string] => [`CAMELAGI_HOOK_${name}`, value]);
-  const [program, ...args] = file.endsWith(".js") ? [process.execPath, file] : ["/bin/sh", file];
+  // A call that was cancelled before its after-hook began still has one.
+  const wasAborted = signal.aborted;
+  let program: string[];
+  try {
+    program = file.endsWith(".js") ? [process.execPath] : await shellFor(file);
+    await proveOwn(file);
+  } catch (error) {
+    return { code: undefined, stderr: error instanceof Error ? error.message : String(error) };
+  }
+  // Loaded here: most configs have no hook, and every start would pay for the module.
+  const { spawn } = process.getBuiltinModule("node:child_process");
   return new Promise((resolve) => {
-    // Loaded here: most configs have no hook, and every start would pay for the module.
-    const { spawn } = process.getBuiltinModule("node:child_process");
-    const child = spawn(program ?? "", args, {
+    const [command = "", ...args] = program;
+    const child = spawn(command, [...args, file], {
       // A group of its own: what the hook started dies with it.
       detached: true,
       stdio: ["pipe", "ignore", "pipe"],
       env: { ...process.env, ...Object.fromEntries(variables) },
     });
     let stderr = "";
-    const stop = (): void => {
-      if (child.pid === undefined) return;
-      try {
-        process.kill(-child.pid, "SIGKILL");
-      } catch {
-        child.kill("SIGKILL");
-      }
-    };
+    let code: number | undefined;
+    const stop = (): void => signalGroup(child);
     const timer = clock.setTimeout(stop, timeoutSeconds() * 1000);
+    let linger: { cancel(): void } | undefined;
     signal.addEventListener("abort", stop, { once: true });
-    const end = (code: number | undefined): void => {
+    if (signal.aborted && !wasAborted) stop();
+    const end = (): void => {
       timer.cancel();
+      linger?.cancel();
       signal.removeEventListener("abort", stop);
-      // A grandchild may hold stderr open.
-      stop();
+      child.stderr.destroy();
       resolve({ code, stderr });
     };
-    child.stderr.on("data", (chunk: Buffer) => {
-      if (stderr.length < MAX_REASON * 2) stderr += chunk.toString("utf8");
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      if (stderr.length < MAX_REASON * 2) stderr += text;
     });
     child.stdin.on("error", () => {});
     child.stdin.end(JSON.stringify(event));
     child.on("error", (error) => {
       stderr += error.message;
-      end(undefined);
+      end();
     });
-    child.on("exit", (code) => end(code ?? undefined));
+    child.on("exit", (status) => {
+      code = status ?? undefined;
+      // What it left running ends with it. One that left the group may still hold stderr open: it isn't waited for.
+      stop();
+      linger = clock.setTimeout(end, LINGER_MS);
+    });
+    // Only now has all it said been read.
+    child.on("close", end);
   });
+}
+
+/** What its first line asks for, as the system would do; sh where it asks for nothing. */
+async function shellFor(file: string): Promise<string[]> {
+  const handle = await open(file, "r");
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(256), 0, 256, 0);
+    const [, program, argument] =
+      /^#![ \t]*(\S+)(?:[ \t]+(\S.*?))?[ \t\r]*\n/.exec(buffer.toString("utf8", 0, bytesRead)) ?? [];
+    if (program === undefined) return ["/bin/sh"];
+    return argument === undefined ? [program] : [program, argument];
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A script that everybody may change says what somebody else wants. */
+async function proveOwn(file: string): Promise<void> {
+  if (process.platform === "win32") return;
+  for (const path of [file, dirname(file)])
+    if (((await stat(path)).mode & 0o002) !== 0)
+      throw new Error(`it isn't run, because everybody may write ${path} (chmod o-w)`);
 }

@@ -2,6 +2,7 @@ import type { Config, PolicyConfig, Rule, ScopeMatch } from "../config.ts";
 import { matchesName } from "../shared/glob.ts";
 import type { Caller, Identity } from "../tools/context.ts";
 import type { Effect, Touches } from "../tools/tool.ts";
+import { NOT_SENSITIVE, PROTECTED_FROM_WRITING, SENSITIVE_FILES } from "./built-in-paths.ts";
 
 /**
  * One decision for a call: allow, ask or deny, with the rule that made it and how to change it.
@@ -22,7 +23,15 @@ const STRICTNESS: Record<Decision, number> = { allow: 0, ask: 1, deny: 2 };
 export interface PolicyLayer {
   /** File (and scope) the layer comes from; shown by `policy explain`. */
   source: string;
+  /** The file alone, and the keys that lead to the layer in it. */
+  place?: Place;
   policy: PolicyConfig;
+}
+
+/** Where something is said: `policy explain` finds the line. */
+export interface Place {
+  file: string;
+  key: readonly (string | number)[];
 }
 
 export interface FactPath {
@@ -50,6 +59,7 @@ export interface Verdict {
   /** The rule that decided, in words. */
   rule: string;
   source: string;
+  place?: Place;
   /** What the user would edit to change it. */
   change: string;
 }
@@ -59,53 +69,6 @@ export type RuleMatcher = (rule: Rule, facts: Facts) => boolean;
 /** The first pattern that matches any of the paths. */
 export type PathMatcher = (patterns: readonly string[], paths: readonly string[]) => string | undefined;
 
-/** Never touched by any tool. The home folder of the product itself is added by the composition root. */
-export const FORBIDDEN_PATHS: readonly string[] = [
-  "/etc",
-  "/private/etc",
-  "/proc",
-  "/sys",
-  "/dev",
-  "/boot",
-  "~/.ssh",
-  "~/.gnupg",
-  "~/.aws",
-  "~/.kube",
-  "~/.config/gcloud",
-];
-
-/** Never written: changing them makes other programs run code, or loosens this policy. */
-const PROTECTED_FROM_WRITING: readonly string[] = ["**/.git", "**/.hg", "**/.svn", "**/.camelagi"];
-
-const SENSITIVE_FILES: readonly string[] = [
-  "**/.env",
-  "**/.env.*",
-  "**/*.pem",
-  "**/*.p12",
-  "**/*.pfx",
-  "**/*.key",
-  "**/*.keystore",
-  "**/id_rsa*",
-  "**/id_dsa*",
-  "**/id_ecdsa*",
-  "**/id_ed25519*",
-  "**/.ssh",
-  "**/.gnupg",
-  "**/.aws",
-  "**/.netrc",
-  "**/.pgpass",
-  "**/.git-credentials",
-  "**/.npmrc",
-  "**/.pypirc",
-  "**/.docker/config.json",
-  "**/.kube/config",
-  "**/credentials.json",
-  "**/service-account*.json",
-];
-
-/** Examples and templates hold no secrets; refusing them would only annoy. */
-const NOT_SENSITIVE: readonly string[] = ["**/.env.example", "**/.env.sample", "**/.env.template"];
-
 /** The layers in force for a caller: each source, then each of its scopes that matches the caller or a maker. */
 export function layersFor(
   sources: readonly { source: string; config: Config }[],
@@ -113,11 +76,15 @@ export function layersFor(
 ): PolicyLayer[] {
   const layers: PolicyLayer[] = [];
   for (const { source, config } of sources) {
-    layers.push({ source, policy: config });
+    layers.push({ source, place: { file: source, key: [] }, policy: config });
     config.scopes.forEach((scope, index) => {
       const isAbout = (one: Identity): boolean => scopeMatches(scope.match, one);
       if (isAbout(caller) || caller.makers?.some(isAbout) === true)
-        layers.push({ source: `${source} (scopes[${index}])`, policy: scope });
+        layers.push({
+          source: `${source} (scopes[${index}])`,
+          place: { file: source, key: ["scopes", index] },
+          policy: scope,
+        });
     });
   }
   return layers;
@@ -230,12 +197,17 @@ function decideInLayer(
   );
 }
 
+function placeIn({ place }: PolicyLayer, ...key: (string | number)[]): { place?: Place } {
+  return place === undefined ? {} : { place: { file: place.file, key: [...place.key, ...key] } };
+}
+
 function ruleVerdict(layer: PolicyLayer, rule: Rule, index: number): Verdict {
   const about = [rule.tool, rule.path, rule.command].filter((part) => part !== undefined).join(" ");
   return {
     decision: rule.decision,
     rule: `rules[${index}] ${rule.decision} ${about}${rule.reason === undefined ? "" : `: ${rule.reason}`}`,
     source: layer.source,
+    ...placeIn(layer, "rules", index),
     change: `Edit rules[${index}] in ${layer.source}.`,
   };
 }
@@ -248,6 +220,7 @@ function byName(layer: PolicyLayer, tool: string): Verdict | undefined {
       decision: "deny",
       rule: `tools.deny has "${denied}"`,
       source: layer.source,
+      ...placeIn(layer, "tools", "deny", deny.indexOf(denied)),
       change: `Remove "${denied}" from tools.deny in ${layer.source}.`,
     };
   }
@@ -256,6 +229,7 @@ function byName(layer: PolicyLayer, tool: string): Verdict | undefined {
       decision: "deny",
       rule: `tools.allow doesn't name "${tool}"`,
       source: layer.source,
+      ...placeIn(layer, "tools", "allow"),
       change: `Add "${tool}" to tools.allow in ${layer.source}.`,
     };
   }
@@ -269,6 +243,7 @@ function byAutonomy(layer: PolicyLayer, effect: Effect): Verdict | undefined {
     decision: level === "readonly" ? "deny" : "ask",
     rule: `autonomy.level is ${level} and the call's effect is ${effect}`,
     source: layer.source,
+    ...placeIn(layer, "autonomy", "level"),
     change:
       level === "readonly"
         ? `Set autonomy.level to supervised or full in ${layer.source}.`
@@ -279,7 +254,14 @@ function byAutonomy(layer: PolicyLayer, effect: Effect): Verdict | undefined {
 function byApprovals(layer: PolicyLayer, facts: Facts): Verdict | undefined {
   const mode = layer.policy.approvals?.mode ?? "off";
   const change = `Add an entry to approvals.allowlist, or change approvals.mode in ${layer.source}.`;
-  const ask = (rule: string): Verdict => ({ decision: "ask", rule, source: layer.source, change });
+  const place = placeIn(layer, "approvals", "mode");
+  const ask = (rule: string): Verdict => ({
+    decision: "ask",
+    rule,
+    source: layer.source,
+    ...place,
+    change,
+  });
   if (mode === "always") return ask("approvals.mode is always");
   if (mode === "smart" && facts.effect !== "read")
     return ask(`approvals.mode is smart and the call's effect is ${facts.effect}`);
@@ -303,6 +285,7 @@ function byPath(
         decision: "deny",
         rule: `"${shown}" is under the forbidden path "${forbidden}"`,
         source: isTheirs ? layer.source : BUILT_IN,
+        ...(isTheirs && placeIn(layer, "autonomy", "forbiddenPaths")),
         change: isTheirs
           ? `Remove it from autonomy.forbiddenPaths in ${layer.source}.`
           : "It is built in and can't be changed.",
@@ -325,6 +308,7 @@ function byPath(
         decision: "deny",
         rule: `"${shown}" matches the sensitive file pattern "${secret}"`,
         source: isTheirs ? layer.source : BUILT_IN,
+        ...(isTheirs && placeIn(layer, "autonomy", "sensitiveFiles")),
         change: isTheirs
           ? `Remove it from autonomy.sensitiveFiles in ${layer.source}.`
           : "Set autonomy.allowSensitiveFiles: true in your own config file.",

@@ -22,7 +22,7 @@ export function retry(options: {
     call: ResolvedCall,
     next: Next,
   ): Promise<ToolResult> {
-    const { maxRetries = 2, backoffMs = DEFAULT_BACKOFF_MS, codes } = setting;
+    const { maxRetries = 2, backoffMs = DEFAULT_BACKOFF_MS, codes, shouldRetry } = setting;
     for (let attempt = 0; ; attempt++) {
       try {
         return await next();
@@ -31,6 +31,7 @@ export function retry(options: {
         const worthIt = codes === undefined ? error.retryable : codes.includes(error.code);
         if (!worthIt || attempt >= maxRetries || error.code === "cancelled" || call.signal.aborted)
           throw error;
+        if (shouldRetry?.(error.cause ?? error) === false) throw error;
         // Half of the pause is chance, so that many callers don't come back in step.
         const pause = Math.min(backoffMs * 2 ** attempt, LONGEST_PAUSE_MS);
         await wait(pause / 2 + (options.random() * pause) / 2, call.signal, options.clock);

@@ -6,7 +6,8 @@ import { hasWildcard, isDenied } from "../tools/dynamic/command-policy.ts";
 import { knowledgeOf } from "../tools/dynamic/command-profiles.ts";
 import type { FactPath } from "./policy.ts";
 
-const compiled = new Map<string, (path: string) => boolean>();
+const compiled = new Map<string, Matcher>();
+const compiledExact = new Map<string, Matcher>();
 
 /**
  * Path globs. Dot files match too, and case is ignored: on a case-insensitive disk `.ENV` is `.env`, and a
@@ -14,13 +15,24 @@ const compiled = new Map<string, (path: string) => boolean>();
  * without a glob also covers what lies below it.
  */
 export function matchesPath(pattern: string, path: string): boolean {
-  let matcher = compiled.get(pattern);
+  return matcherOf(pattern, compiled, OPTIONS)(comparable(path));
+}
+
+/** The same for a pattern that allows, where case counts: on most disks `Docs` is another folder than `docs`. */
+export function allowsPath(pattern: string, path: string): boolean {
+  return matcherOf(pattern, compiledExact, EXACT)(comparable(path));
+}
+
+type Matcher = (path: string) => boolean;
+
+function matcherOf(pattern: string, known: Map<string, Matcher>, options: typeof OPTIONS): Matcher {
+  let matcher = known.get(pattern);
   if (matcher === undefined) {
-    matcher = picomatch(globsOf(pattern), OPTIONS);
-    if (compiled.size > 2000) compiled.clear();
-    compiled.set(pattern, matcher);
+    matcher = picomatch(globsOf(pattern), options);
+    if (known.size > 2000) known.clear();
+    known.set(pattern, matcher);
   }
-  return matcher(comparable(path));
+  return matcher;
 }
 
 function comparable(path: string): string {
@@ -28,6 +40,7 @@ function comparable(path: string): string {
 }
 
 const OPTIONS = { dot: true, nocase: true };
+const EXACT = { dot: true, nocase: false };
 
 function globsOf(pattern: string): string[] {
   const isBelowHome = pattern === "~" || pattern.startsWith("~/");
@@ -41,7 +54,11 @@ interface Sieve {
   expression: RegExp | undefined;
   /** picomatch also takes a path that is spelled like the glob itself. */
   literal: ReadonlySet<string>;
+  /** What was found about a path: each layer of policy asks the same, and an agent keeps to its files. */
+  known: Map<string, boolean>;
 }
+
+const MOST_KNOWN = 1_000;
 
 const sieves = new WeakMap<readonly string[], Sieve>();
 
@@ -53,10 +70,16 @@ export function firstMatch(patterns: readonly string[], paths: readonly string[]
   if (patterns.length === 0) return undefined;
   let sieve = sieves.get(patterns);
   if (sieve === undefined) sieves.set(patterns, (sieve = sieveOf(patterns)));
-  const { expression, literal } = sieve;
+  const { expression, literal, known } = sieve;
   const passes = (path: string): boolean => {
-    const spelled = comparable(path);
-    return expression === undefined || expression.test(spelled) || literal.has(spelled);
+    let answer = known.get(path);
+    if (answer === undefined) {
+      const spelled = comparable(path);
+      answer = expression === undefined || expression.test(spelled) || literal.has(spelled);
+      if (known.size >= MOST_KNOWN) known.clear();
+      known.set(path, answer);
+    }
+    return answer;
   };
   if (!paths.some(passes)) return undefined;
   return patterns.find((pattern) => paths.some((path) => matchesPath(pattern, path)));
@@ -70,6 +93,7 @@ function sieveOf(patterns: readonly string[]): Sieve {
   return {
     expression: canJoin ? new RegExp(sources.join("|"), "i") : undefined,
     literal: new Set(globs),
+    known: new Map(),
   };
 }
 
@@ -92,7 +116,9 @@ export function ruleMatches(rule: Rule, facts: RuleFacts): boolean {
   if (
     path !== undefined &&
     !some(facts.paths, ({ spellings, real = spellings }) =>
-      (rule.decision === "allow" ? real : spellings).some((one) => matchesPath(path, one)),
+      rule.decision === "allow"
+        ? real.some((one) => allowsPath(path, one))
+        : spellings.some((one) => matchesPath(path, one)),
     )
   )
     return false;

@@ -1,4 +1,6 @@
+import { CamelError } from "../shared/errors.ts";
 import type { ResultStore } from "../stores/results.ts";
+import { errorResult } from "./answer-errors.ts";
 import type { Call, Middleware, ToolResult } from "./call.ts";
 
 /**
@@ -10,6 +12,12 @@ export function shapeOutput(options: { results: ResultStore; outputChars: () => 
     const result = await next();
     const cap = call.outputChars ?? options.outputChars();
     const structuredSize = result.structured === undefined ? 0 : jsonSize(result.structured);
+    if (structuredSize === undefined)
+      return errorResult(
+        new CamelError("tool_failed", `${call.name} answered with data that JSON can't hold.`, {
+          next: "Nothing in the call is wrong. Tell the user, whose tool it is.",
+        }),
+      );
     if (result.text.length <= cap && structuredSize <= cap * STRUCTURED_ALLOWANCE) return result;
     // The text alone is archived: it is complete on its own.
     const whole = result.text;
@@ -21,8 +29,13 @@ export function shapeOutput(options: { results: ResultStore; outputChars: () => 
 /** JSON escapes and field names take room that the text doesn't need. */
 const STRUCTURED_ALLOWANCE = 1.5;
 
-function jsonSize(value: unknown): number {
-  return JSON.stringify(value).length;
+/** Undefined for what can't be sent: a tool of somebody else's may answer with a cycle or a bigint. */
+function jsonSize(value: unknown): number | undefined {
+  try {
+    return JSON.stringify(value).length;
+  } catch {
+    return undefined;
+  }
 }
 
 function cut(result: ToolResult, whole: string, cap: number, id: string | undefined): ToolResult {
@@ -68,7 +81,7 @@ function cutStructured(
   let most = 200;
   let current = structured;
   let kept: number[] = [];
-  while (jsonSize(current) > cap * STRUCTURED_ALLOWANCE - 300 && longest > 50) {
+  while ((jsonSize(current) ?? 0) > cap * STRUCTURED_ALLOWANCE - 300 && longest > 50) {
     kept = [];
     current = shrink(structured, longest, most, kept) as Record<string, unknown>;
     longest = Math.floor(longest * 0.75);

@@ -1,4 +1,5 @@
 import type { Clock } from "../shared/clock.ts";
+import { createDeadlines } from "../shared/deadlines.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { Middleware, ResolvedCall } from "./call.ts";
 
@@ -10,6 +11,7 @@ const GRACE_MS = 2_000;
  * the same is answered as finished: a change that was made must never be reported as stopped.
  */
 export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): number }): Middleware {
+  const endAfter = createDeadlines(options.clock);
   return function timeout(call, next) {
     const seconds = options.seconds(call);
     const cancelled = (): CamelError =>
@@ -34,17 +36,17 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
           reject(error);
         }, GRACE_MS);
       };
-      const timer = options.clock.setTimeout(() => {
+      const deadline = endAfter(seconds * 1000, () => {
         end(
           new CamelError("timeout", `${call.name} took longer than ${seconds} s and was stopped.`, {
             next: "Ask for less in one call, or raise limits.timeoutSeconds in the config.",
           }),
         );
-      }, seconds * 1000);
+      });
       const onAbort = (): void => end(cancelled());
       call.signal.addEventListener("abort", onAbort, { once: true });
       const stop = (): void => {
-        timer.cancel();
+        deadline.cancel();
         grace?.cancel();
         call.signal.removeEventListener("abort", onAbort);
       };

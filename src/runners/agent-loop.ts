@@ -3,13 +3,8 @@ import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { matchesName } from "../shared/glob.ts";
 import { newId } from "../shared/ids.ts";
-import {
-  chat,
-  type ChatAnswer,
-  type ChatEndpoint,
-  type ChatMessage,
-  type ChatToolCall,
-} from "./chat-stream.ts";
+import type { ChatAnswer, ChatMessage, ChatToolCall } from "./chat-answer.ts";
+import { chat, type ChatEndpoint } from "./chat-stream.ts";
 
 /** What happens in a run, for whoever watches it. */
 export type AgentEvent =
@@ -49,6 +44,8 @@ export interface AgentLoop {
   sessionId?: string | undefined;
   maxBudgetUsd?: number | undefined;
   onEvent?: ((event: AgentEvent) => void) | undefined;
+  /** What the run has cost so far, after each answer that says so: a run that fails has cost money, too. */
+  onSpent?: ((costUsd: number) => void) | undefined;
 }
 
 export interface AgentUsage {
@@ -111,6 +108,7 @@ export async function runAgentLoop(loop: AgentLoop): Promise<RunResult> {
     if (answer.usage !== undefined) {
       counted = true;
       addUsage(total, answer.usage, model);
+      if (total.costUsd !== undefined) loop.onSpent?.(total.costUsd);
       const { inputTokens, outputTokens, cacheReadTokens } = answer.usage;
       emit({
         type: "usage",

@@ -1,33 +1,6 @@
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
-
-/** One message of a chat, in the words of the endpoint. */
-export interface ChatMessage {
-  role: "system" | "user" | "assistant" | "tool";
-  content: string | null;
-  tool_calls?: ChatToolCall[];
-  tool_call_id?: string;
-}
-
-export interface ChatToolCall {
-  id: string;
-  type: "function";
-  function: { name: string; arguments: string };
-}
-
-export interface ChatUsage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens?: number;
-  /** Where the endpoint itself says what it cost. */
-  costUsd?: number;
-}
-
-export interface ChatAnswer {
-  text: string;
-  toolCalls: ChatToolCall[];
-  usage: ChatUsage | undefined;
-}
+import { Accumulator, type ChatAnswer, type ChatDelta, type Json } from "./chat-answer.ts";
 
 export interface ChatEndpoint {
   baseUrl: string;
@@ -36,12 +9,13 @@ export interface ChatEndpoint {
   clock: Clock;
 }
 
-export type ChatDelta = { kind: "text" | "thinking"; text: string };
-
 const MOST_TRIES = 4;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
-const LONGEST_ANSWER = 4_000_000;
+/** No answer is longer, with all that surrounds it; an endpoint that goes on is not one. */
+const LONGEST_STREAM = 16_000_000;
+/** After the last piece only the usage is to come, and some endpoints neither send it nor close. */
+const LAST_WORD_MS = 10_000;
 
 /** An answer that may come if the same request is sent again. */
 class Passing extends Error {
@@ -91,11 +65,12 @@ async function once(
   const stalled = new AbortController();
   const signal = AbortSignal.any([outer, stalled.signal]);
   let timer = { cancel: (): void => {} };
-  const alive = (): void => {
+  const alive = (isFinished = false): void => {
     timer.cancel();
-    timer = endpoint.clock.setTimeout(() => {
-      stalled.abort(new Passing(`it said nothing for ${endpoint.stallMs / 1000} s`));
-    }, endpoint.stallMs);
+    timer = endpoint.clock.setTimeout(
+      () => stalled.abort(new Passing(`it said nothing for ${endpoint.stallMs / 1000} s`)),
+      isFinished ? Math.min(LAST_WORD_MS, endpoint.stallMs) : endpoint.stallMs,
+    );
   };
   try {
     alive();
@@ -111,10 +86,14 @@ async function once(
       redirect: "error",
     });
     alive();
-    if (!response.ok) throw await refusal(response);
+    if (!response.ok) throw await refusal(response, endpoint.clock);
+    const answer = new Accumulator(onDelta);
     if (response.headers.get("content-type")?.includes("application/json") === true)
-      return wholeAnswer((await response.json()) as Json, onDelta);
-    return await readStream(response, alive, onDelta);
+      answer.add(parseChunk(await response.text()));
+    else await readStream(response, alive, answer);
+    if (outer.aborted) throw outer.reason;
+    if (answer.isEmpty) throw new Passing("it held no answer");
+    return answer.result();
   } catch (error) {
     if (outer.aborted)
       throw outer.reason instanceof Error
@@ -129,20 +108,24 @@ async function once(
   }
 }
 
-async function refusal(response: Response): Promise<Error> {
+async function refusal(response: Response, clock: Clock): Promise<Error> {
   const text = (await response.text().catch(() => "")).slice(0, 1_000);
   const message = `${response.status} ${messageIn(text) ?? text}`.trim();
   const passing = [408, 409, 425, 429].includes(response.status) || response.status >= 500;
-  if (passing) {
-    const after = Number(response.headers.get("retry-after") ?? Number.NaN);
-    return new Passing(message, Number.isFinite(after) ? after * 1000 : undefined);
-  }
+  if (passing) return new Passing(message, waitAskedFor(response.headers, clock));
   return new CamelError("unavailable", `The model's endpoint refuses: ${message}`, {
     next: "Check runner.openai (model, apiKey, baseUrl) in the config.",
   });
 }
 
-type Json = Record<string, unknown>;
+/** `retry-after` is a number of seconds or a date; some send milliseconds beside it. */
+function waitAskedFor(headers: Headers, clock: Clock): number | undefined {
+  const exact = Number.parseFloat(headers.get("retry-after-ms") ?? "");
+  if (Number.isFinite(exact)) return Math.max(0, exact);
+  const after = headers.get("retry-after") ?? "";
+  const wait = /^[\d.]+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - clock.now();
+  return Number.isFinite(wait) ? Math.max(0, wait) : undefined;
+}
 
 function messageIn(text: string): string | undefined {
   try {
@@ -158,12 +141,12 @@ function messageIn(text: string): string | undefined {
 /** Server-sent events; `data: [DONE]` ends them. What ends before that, or before a finish_reason, was cut off. */
 async function readStream(
   response: Response,
-  alive: () => void,
-  onDelta: (delta: ChatDelta) => void,
-): Promise<ChatAnswer> {
-  const answer = new Accumulator(onDelta);
+  alive: (isFinished: boolean) => void,
+  answer: Accumulator,
+): Promise<void> {
   const decoder = new TextDecoder();
   let rest = "";
+  let read = 0;
   let done = false;
   const take = (line: string): void => {
     if (!line.startsWith("data:")) return;
@@ -171,17 +154,24 @@ async function readStream(
     if (data === "[DONE]") done = true;
     else if (data !== "") answer.add(parseChunk(data));
   };
-  for await (const chunk of response.body ?? []) {
-    alive();
-    rest += decoder.decode(chunk as Uint8Array, { stream: true });
-    const lines = rest.split(/\r\n|\n|\r/);
-    rest = lines.pop() ?? "";
-    for (const line of lines) take(line);
-    if (done) break;
+  try {
+    for await (const chunk of response.body ?? []) {
+      const bytes = chunk as Uint8Array;
+      read += bytes.length;
+      if (read > LONGEST_STREAM) throw new CamelError("too_large", "The model's answer never ends.");
+      rest += decoder.decode(bytes, { stream: true });
+      const lines = rest.split(/\r\n|\n|\r/);
+      rest = lines.pop() ?? "";
+      for (const line of lines) take(line);
+      if (done) return;
+      alive(answer.finished);
+    }
+    take(rest);
+  } catch (error) {
+    // The answer is whole; asking again for what comes after it would be paid for twice.
+    if (!answer.finished || error instanceof CamelError) throw error;
   }
-  if (!done) take(rest);
   if (!done && !answer.finished) throw new Passing("the stream was cut off");
-  return answer.result();
 }
 
 function parseChunk(data: string): Json {
@@ -193,91 +183,10 @@ function parseChunk(data: string): Json {
   }
   if (typeof value !== "object" || value === null)
     throw new Passing("the stream held something that is no object");
-  const { error } = value as { error?: { message?: unknown } | null };
+  const { error } = value as { error?: unknown };
   if (error !== undefined && error !== null)
-    throw new Passing(
-      `it broke off: ${typeof error.message === "string" ? error.message : "no reason given"}`,
-    );
+    throw new Passing(`it broke off: ${messageIn(data) ?? "no reason given"}`);
   return value as Json;
-}
-
-interface Delta {
-  content?: string | null;
-  reasoning?: string | null;
-  reasoning_content?: string | null;
-  tool_calls?: { index?: number; id?: string; function?: { name?: string; arguments?: string } }[];
-}
-
-/** Tool calls come in pieces: the first names the tool, the rest are bits of its arguments. */
-class Accumulator {
-  finished = false;
-  #text = "";
-  #usage: ChatUsage | undefined;
-  readonly #calls = new Map<number, ChatToolCall>();
-  readonly #onDelta: (delta: ChatDelta) => void;
-
-  constructor(onDelta: (delta: ChatDelta) => void) {
-    this.#onDelta = onDelta;
-  }
-
-  add(chunk: Json): void {
-    const [choice] = (chunk["choices"] ?? []) as {
-      delta?: Delta;
-      message?: Delta;
-      finish_reason?: string | null;
-    }[];
-    const delta = choice?.delta ?? choice?.message;
-    const thinking = delta?.reasoning_content ?? delta?.reasoning;
-    if (typeof thinking === "string" && thinking !== "") this.#onDelta({ kind: "thinking", text: thinking });
-    if (typeof delta?.content === "string" && delta.content !== "") {
-      this.#text += delta.content;
-      if (this.#text.length > LONGEST_ANSWER)
-        throw new CamelError("too_large", "The model's answer never ends.");
-      this.#onDelta({ kind: "text", text: delta.content });
-    }
-    for (const [position, part] of (delta?.tool_calls ?? []).entries()) {
-      const index = part.index ?? position;
-      const call = this.#calls.get(index) ?? {
-        id: part.id ?? `call_${index}`,
-        type: "function",
-        function: { name: "", arguments: "" },
-      };
-      if (part.id !== undefined && part.id !== "") call.id = part.id;
-      call.function.name += part.function?.name ?? "";
-      call.function.arguments += part.function?.arguments ?? "";
-      this.#calls.set(index, call);
-    }
-    if (typeof choice?.finish_reason === "string") this.finished = true;
-    const usage = usageIn(chunk["usage"]);
-    if (usage !== undefined) this.#usage = usage;
-  }
-
-  result(): ChatAnswer {
-    return { text: this.#text, toolCalls: [...this.#calls.values()], usage: this.#usage };
-  }
-}
-
-function wholeAnswer(body: Json, onDelta: (delta: ChatDelta) => void): ChatAnswer {
-  const answer = new Accumulator(onDelta);
-  answer.add(body);
-  return answer.result();
-}
-
-function usageIn(value: unknown): ChatUsage | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { prompt_tokens, completion_tokens, prompt_tokens_details, cost } = value as {
-    prompt_tokens?: unknown;
-    completion_tokens?: unknown;
-    prompt_tokens_details?: { cached_tokens?: unknown };
-    cost?: unknown;
-  };
-  const cached = prompt_tokens_details?.cached_tokens;
-  return {
-    inputTokens: typeof prompt_tokens === "number" ? prompt_tokens : 0,
-    outputTokens: typeof completion_tokens === "number" ? completion_tokens : 0,
-    ...(typeof cached === "number" && cached > 0 ? { cacheReadTokens: cached } : {}),
-    ...(typeof cost === "number" ? { costUsd: cost } : {}),
-  };
 }
 
 function wait(milliseconds: number, clock: Clock, signal: AbortSignal): Promise<void> {

@@ -20,6 +20,7 @@ export function createOpenAiRunner(model: AgentModel, environment: RunnerEnviron
       signal,
       clock: environment.clock,
       sessionId: options.sessionId,
+      onSpent: options.onSpent,
     });
     const { outputBytes } = environment.settings;
     return {

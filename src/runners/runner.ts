@@ -11,6 +11,8 @@ export interface RunnerOptions {
   /** What was said before the prompt. */
   history?: readonly { role: "user" | "assistant"; content: string }[];
   sessionId?: string;
+  /** Called with what it has cost so far; also of a run that fails. */
+  onSpent?: (costUsd: number) => void;
 }
 
 export interface RunnerAnswer {

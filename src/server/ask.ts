@@ -12,6 +12,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { errorResult } from "../pipeline/answer-errors.ts";
 import type { Answer, Ask, Question, ToolResult } from "../pipeline/call.ts";
+import { canonicalJson, sha256Hex } from "../shared/canonical.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { createParkedCalls } from "../shared/parked-calls.ts";
@@ -104,7 +105,7 @@ export function createAsking({ clock }: { clock: Clock }): Asking {
   };
 
   return {
-    async run(request, server, context, call) {
+    run(request, server, context, call) {
       const { signal } = context.mcpReq;
       const current = (): ServerContext => context;
       if (isModern(context)) {
@@ -153,13 +154,7 @@ function answerOf(context: ServerContext): Answer | undefined {
 /** A parked call belongs to who made it and to its very arguments: an answer can't be moved to another call. */
 function ownerOf({ name, args, caller }: AskingRequest): string {
   const facts = [caller.agentId, caller.token ?? null, caller.client, name, args ?? null];
-  const { createHash } = process.getBuiltinModule("node:crypto");
-  return createHash("sha256").update(JSON.stringify(facts, sortKeys)).digest("hex");
-}
-
-function sortKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return sha256Hex(canonicalJson(facts));
 }
 
 function noLongerOpen(name: string): ToolResult {

@@ -5,6 +5,7 @@ import { compose } from "../pipeline/compose.ts";
 import { NOTHING_REFUSES, isListed, layersFor } from "../pipeline/policy.ts";
 import { CamelError } from "../shared/errors.ts";
 import { closest } from "../shared/glob.ts";
+import { whenThere, type MaybePromise } from "../shared/when-there.ts";
 import type { Caller } from "../tools/context.ts";
 import type { ToolDef, Touches } from "../tools/tool.ts";
 
@@ -22,7 +23,7 @@ export interface DispatcherOptions {
   /** The tools that exist for a caller, before policy. */
   tools: (caller: Caller) => readonly ToolDef[];
   /** Awaited before anything else: what others changed meanwhile, config and tools, is loaded here. */
-  ready: () => Promise<void>;
+  ready: () => MaybePromise<void>;
   /** The same and thoroughly, before a name is called unknown. */
   refresh: () => Promise<void>;
   config: () => LoadedConfig;
@@ -65,39 +66,38 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     });
   };
 
-  const resolve = async (asked: Call): Promise<ResolvedCall> => {
-    const tool = asked.trial ?? find(asked) ?? (await findNew(asked));
+  const resolve = (call: Call): MaybePromise<ResolvedCall> =>
+    whenThere(call.trial ?? find(call) ?? findNew(call), (tool) => resolveFor(tool, call));
+
+  const resolveFor = (tool: ToolDef, asked: Call): MaybePromise<ResolvedCall> => {
     const { maker } = tool;
     const call =
       maker === undefined
         ? asked
         : { ...asked, caller: { ...asked.caller, makers: [...(asked.caller.makers ?? []), maker] } };
-    const input = tool.parse === undefined ? parseInput(tool, call.args) : tool.parse(call.args);
+    const args = tool.approvalDefaults === undefined ? call.args : filledIn(tool.approvalDefaults, call.args);
+    const input = tool.parse === undefined ? parseInput(tool, args) : tool.parse(args);
     const context = options.contextFor(call);
-    const touches = tool.touches?.(input, context);
-    return {
+    return whenThere(tool.touches?.(input, context), (touches) => ({
       tool,
       input,
       effect: tool.effectOf?.(input) ?? tool.effect,
-      touches: (touches instanceof Promise ? await touches : touches) ?? NOTHING,
+      touches: touches ?? NOTHING,
       context,
       // Last: V8 takes ten microseconds to add to what was spread, and a tenth of one to spread into what is there.
       ...call,
-    };
+    }));
   };
 
   const inner = compose(options.inner, execute);
-  const whole = compose(options.outer, async (call) => inner(await resolve(call)));
+  const whole = compose(options.outer, (call) => whenThere(resolve(call), inner));
   return {
     list,
     async resolve(call) {
       await options.ready();
       return resolve(call);
     },
-    async call(call) {
-      await options.ready();
-      return whole(call);
-    },
+    call: (call) => whenThere(options.ready(), () => whole(call)),
   };
 }
 
@@ -111,12 +111,20 @@ async function execute(call: ResolvedCall): Promise<ToolResult> {
   const isApproved =
     call.isApproved === true || (verdict?.decision === "allow" && verdict.rule !== NOTHING_REFUSES);
   call.context.isApproved = isApproved;
-  const output = await call.tool.execute(call.input, call.context);
+  const output: unknown = await call.tool.execute(call.input, call.context);
   if (typeof output === "string") return { text: output };
-  // A tool of somebody else's may have no text: what it says as data must be there as text too.
-  return typeof output.text === "string"
-    ? output
-    : { ...output, text: JSON.stringify(output.structured ?? null) };
+  // A tool of somebody else's may answer anything, and may have no text: what is data must be there as text too.
+  if (typeof output !== "object" || output === null) return { text: JSON.stringify(output) ?? "" };
+  const result = output as Partial<ToolResult>;
+  const { text, structured = null } = result;
+  return { ...result, text: typeof text === "string" ? text : JSON.stringify(structured) };
+}
+
+/** null is how some hosts say "not given". */
+function filledIn(defaults: Record<string, unknown>, args: unknown): unknown {
+  if (typeof args !== "object" || args === null) return args ?? defaults;
+  const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
+  return { ...args, ...defaults, ...Object.fromEntries(given) };
 }
 
 /** A tool with an action that only reads stays listed where writing is refused. */

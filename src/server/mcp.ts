@@ -76,7 +76,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
     const host = textHost(caller.client);
     const usual = options.outputChars();
     // In order and before the result: clients forget the token as soon as the result is there.
-    let notified = Promise.resolve();
+    let notified: Promise<void> | undefined;
     const result = await options.asking.run({ name, args, caller }, server, context, async (leg) => {
       const { ask } = leg;
       const answer = await dispatcher.call({
@@ -89,7 +89,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
         outputChars: Math.min(host?.outputChars ?? usual, usual),
         progress(update) {
           const now = leg.current();
-          notified = notified.then(() => sendProgress(now, update)).catch(() => {});
+          notified = (notified ?? Promise.resolve()).then(() => sendProgress(now, update)).catch(() => {});
         },
         ...(ask === undefined
           ? {}
@@ -100,7 +100,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
               },
             }),
       });
-      await notified;
+      if (notified !== undefined) await notified;
       return answer;
     });
     if (isInputRequiredResult(result)) return result;

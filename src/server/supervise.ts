@@ -1,9 +1,9 @@
-import type { ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
+import type { ExpectedRun, ReadyPool } from "../stores/ready.ts";
 import type { RunToSupervise } from "../tools/context.ts";
 
 /**
@@ -12,90 +12,98 @@ import type { RunToSupervise } from "../tools/context.ts";
  */
 export interface Supervisors {
   start(run: RunToSupervise): void;
-  /** A run will be started soon: a process gets ready for it, since starting one takes longer than a run may be late. */
-  expect(): void;
-  stop(): void;
+  /** Runs will be started soon: processes get ready for them, since starting one takes longer than a run may be late. */
+  expect(runs: readonly ExpectedRun[]): void;
+  /** Resolves when every run that was to be started is on its way. */
+  settled(): Promise<void>;
 }
 
 export interface SupervisorOptions {
   home: string;
   configFile?: string | undefined;
+  memoryRoot?: string | undefined;
   clock: Clock;
   log: Logger;
 }
 
-/** One that was made ready and not needed (another process had the claim) leaves after this time. */
-const READY_MS = 15_000;
+/** The modules are loaded by the first run: most servers start none. */
+interface Parts {
+  pool: ReadyPool;
+  kindOf: (start: readonly (string | undefined)[]) => string;
+  giveOrder: (socket: string, order: string, onEnd: () => void) => Promise<boolean>;
+}
 
 export function createSupervisors(options: SupervisorOptions): Supervisors {
   const { clock, log } = options;
-  let ready: { child: ChildProcess; leave: { cancel(): void } } | undefined;
+  let parts: Promise<Parts> | undefined;
+  const load = (): Promise<Parts> =>
+    (parts ??= Promise.all([import("../stores/ready.ts"), import("../stores/liveness.ts")]).then(
+      ([{ createReadyPool, kindOf }, { giveOrder }]) => ({
+        pool: createReadyPool({ directory: join(options.home, "cron", "ready"), clock }),
+        kindOf,
+        giveOrder,
+      }),
+    ));
 
-  const launch = (words: readonly string[], stdin: "pipe" | "ignore"): ChildProcess => {
-    // Loaded here: most servers start no run, and every start would pay for the module.
+  const flagsOf = (workspace: string | undefined): string[] => [
+    "--home",
+    options.home,
+    ...(options.configFile === undefined ? [] : ["--config", options.configFile]),
+    ...(options.memoryRoot === undefined ? [] : ["--memory-root", options.memoryRoot]),
+    ...(workspace === undefined ? [] : ["--workspace", workspace]),
+  ];
+
+  const launch = (words: readonly string[], workspace: string | undefined, onExit?: () => void): void => {
     const { spawn } = process.getBuiltinModule("node:child_process");
-    const child = spawn(
-      process.execPath,
-      [
-        commandLineEntry(),
-        "cron",
-        "supervise",
-        ...words,
-        "--home",
-        options.home,
-        ...(options.configFile === undefined ? [] : ["--config", options.configFile]),
-      ],
-      { detached: true, stdio: [stdin, "ignore", "ignore"], windowsHide: true },
-    );
+    const argv = [commandLineEntry(), "cron", "supervise", ...words, ...flagsOf(workspace)];
+    const child = spawn(process.execPath, argv, { detached: true, stdio: "ignore", windowsHide: true });
     // A claim that it was for stays: whoever sweeps next tries again.
     child.once("error", (error) => log.error(`cron: a run could not be started: ${error.message}`));
+    if (onExit !== undefined) child.once("exit", onExit);
     child.unref();
-    return child;
   };
 
-  const dismiss = (): void => {
-    ready?.leave.cancel();
-    ready?.child.stdin?.end();
-    ready = undefined;
+  const kindFor = ({ kindOf }: Parts, workspace: string | undefined): string =>
+    // Where it was started matters only to a job that names no folder.
+    kindOf([commandLineEntry(), workspace ?? process.cwd(), ...flagsOf(workspace)]);
+
+  const begin = async ({ onExit, workspace, id, uid, seq }: RunToSupervise): Promise<void> => {
+    const loaded = await load();
+    const kind = kindFor(loaded, workspace);
+    for (;;) {
+      const socket = await loaded.pool.take(kind);
+      if (socket === undefined) break;
+      const order = JSON.stringify({ id, uid, seq });
+      if (await loaded.giveOrder(socket, order, onExit ?? (() => {}))) return;
+    }
+    launch([id, uid, String(seq)], workspace, onExit);
   };
 
-  const stayFor = (child: ChildProcess): { cancel(): void } =>
-    clock.setTimeout(() => {
-      if (ready?.child === child) dismiss();
-    }, READY_MS);
+  const prepare = async (runs: readonly ExpectedRun[]): Promise<void> => {
+    const loaded = await load();
+    for (const workspace of new Set(runs.map((run) => run.workspace))) {
+      const kind = kindFor(loaded, workspace);
+      const alike = runs.filter((run) => run.workspace === workspace);
+      const missing = await loaded.pool.missing(kind, alike);
+      for (let count = 0; count < missing; count++) launch(["-", kind], workspace);
+    }
+  };
+
+  const warn = (error: unknown): void =>
+    log.error(`cron: a run could not be started: ${error instanceof Error ? error.message : String(error)}`);
+
+  const pending = new Set<Promise<void>>();
+  const follow = (work: Promise<void>): void => {
+    const followed = work.catch(warn).finally(() => pending.delete(followed));
+    pending.add(followed);
+  };
 
   return {
-    expect() {
-      if (ready !== undefined) {
-        ready.leave.cancel();
-        ready.leave = stayFor(ready.child);
-        return;
-      }
-      const child = launch(["-"], "pipe");
-      ready = { child, leave: stayFor(child) };
-      const forget = (): void => {
-        if (ready?.child === child) dismiss();
-      };
-      child.once("exit", forget);
-      child.stdin?.on("error", forget);
-      // Not to keep a server alive that its host has left.
-      if (child.stdin !== null && "unref" in child.stdin)
-        (child.stdin as unknown as { unref(): void }).unref();
+    start: (run) => follow(begin(run)),
+    expect: (runs) => follow(prepare(runs)),
+    async settled() {
+      await Promise.all(pending);
     },
-    start({ onExit, workspace, id, uid, seq }) {
-      const waiting = ready?.child;
-      if (waiting === undefined) {
-        const words = [id, uid, String(seq), ...(workspace === undefined ? [] : ["--workspace", workspace])];
-        const child = launch(words, "ignore");
-        if (onExit !== undefined) child.once("exit", onExit);
-        return;
-      }
-      ready?.leave.cancel();
-      ready = undefined;
-      if (onExit !== undefined) waiting.once("exit", onExit);
-      waiting.stdin?.end(`${JSON.stringify({ id, uid, seq, workspace })}\n`);
-    },
-    stop: dismiss,
   };
 }
 

@@ -49,12 +49,28 @@ export async function containedPath(
   // An absolute path may name the root by its own spelling or by its real one.
   const lexical = resolve(root, requested);
   const isSpelledInside = isInside(resolve(root), lexical);
-  if (!isSpelledInside && !isInside(await realpath(root), lexical)) throw outside();
+  if (!isSpelledInside && !isInside(await realpath(root), lexical)) {
+    if (!isAbsolute(requested)) throw outside();
+    // Or by a link above it, as /tmp is one on macOS. What lies elsewhere is not told about.
+    const elsewhere = await realpathOfDeepestAncestor(lexical).catch(() => undefined);
+    if (elsewhere === undefined || !isInside(await realpath(root), elsewhere)) throw outside();
+    return elsewhere;
+  }
 
   // At once: each is a trip through the thread pool.
   const [realRoot, real] = await Promise.all([realpath(root), realpathOfDeepestAncestor(lexical)]);
   if (!isInside(realRoot, real)) throw outside();
   return real;
+}
+
+/** What Linux takes, the longest of the systems; a step at a time, a longer one would take seconds to refuse. */
+const MAX_PATH_CHARS = 4_096;
+
+function tooLong(path: string): CamelError {
+  const shown = `${path.slice(0, 80)}…`;
+  return new CamelError("invalid_input", `The path "${shown}" is longer than a file's can be.`, {
+    next: "Use a shorter path.",
+  });
 }
 
 /** Follows every link of the part that exists; a dangling link is an error, since what it names can't be proven inside. */
@@ -64,6 +80,7 @@ export async function realpathOfDeepestAncestor(path: string): Promise<string> {
       next: "Send the path as plain text.",
     });
   }
+  if (path.length > MAX_PATH_CHARS) throw tooLong(path);
   const tail: string[] = [];
   let existing = path;
   for (;;) {
@@ -74,6 +91,7 @@ export async function realpathOfDeepestAncestor(path: string): Promise<string> {
       if (code === "ELOOP") {
         throw new CamelError("path_outside_root", `"${path}" is a loop of symbolic links.`, { cause: error });
       }
+      if (code === "ENAMETOOLONG") throw tooLong(path);
       if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
       const isDanglingLink = await lstat(existing).then(
         (found) => found.isSymbolicLink(),

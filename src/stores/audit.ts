@@ -44,6 +44,7 @@ const isFresh = ({ checkedAt }: OpenFile): boolean => performance.now() - checke
  */
 export function createFileAudit(options: {
   path: string;
+  enabled: () => boolean;
   maxBytes: () => number;
   keep: () => number;
   log: Logger;
@@ -110,6 +111,7 @@ export function createFileAudit(options: {
 
   return {
     append(entry) {
+      if (!options.enabled()) return;
       pending.push(entry);
       writing ??= turn(performance.now() - writtenAt < BURST_MS)
         .then(drain)

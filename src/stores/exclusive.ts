@@ -22,14 +22,33 @@ const flush = promisify(fsync);
 const flushData = promisify(fdatasync);
 
 /** Writes a new file to the disk itself; its name may still be lost in a power cut until its folder is synced. */
-export async function writeNew(path: string, text: string): Promise<void> {
-  const file = openSync(path, "wx", 0o600);
+async function writeNew(path: string, text: string): Promise<void> {
+  writeQuickly(path, text);
   try {
-    writeSync(file, text);
-    await flushData(file);
+    await syncData(path);
   } catch (error) {
     removeFile(path);
     throw error;
+  }
+}
+
+/** Not yet on the disk itself. */
+function writeQuickly(path: string, text: string): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    writeSync(file, text);
+  } catch (error) {
+    removeFile(path);
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function syncData(path: string): Promise<void> {
+  const file = openSync(path, "r+");
+  try {
+    await flushData(file);
   } finally {
     closeSync(file);
   }
@@ -41,32 +60,41 @@ export async function writeNew(path: string, text: string): Promise<void> {
  * middle of it leaves a file that can't be read, which readers must allow for.
  */
 export async function linkExclusive(finished: string, name: string): Promise<boolean> {
-  try {
-    linkSync(finished, name);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "EEXIST") return false;
-    if (!NO_LINKS.has(code)) throw error;
-    if (!(await copyExclusive(finished, name))) return false;
-  }
+  const made = nameOnce(finished, name);
+  if (made === "taken") return false;
+  if (made === "copied") await syncData(name);
   await syncFolder(dirname(name));
   return true;
 }
 
-async function copyExclusive(finished: string, name: string): Promise<boolean> {
+/**
+ * Writes a file and gives it its name, and only then brings both to the disk: of many processes that race for a
+ * name, only the one that gets it waits for the disk. A power cut in between may leave a name with nothing behind it.
+ */
+export async function raceForName(finished: string, text: string, name: string): Promise<boolean> {
+  writeQuickly(finished, text);
+  const made = nameOnce(finished, name);
+  if (made === "taken") return false;
+  await Promise.all([syncData(made === "copied" ? name : finished), syncFolder(dirname(name))]);
+  return true;
+}
+
+function nameOnce(finished: string, name: string): "linked" | "copied" | "taken" {
+  try {
+    linkSync(finished, name);
+    return "linked";
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "EEXIST") return "taken";
+    if (!NO_LINKS.has(code)) throw error;
+  }
   try {
     copyFileSync(finished, name, constants.COPYFILE_EXCL);
+    return "copied";
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST") return "taken";
     throw error;
   }
-  const file = openSync(name, "r+");
-  try {
-    await flushData(file);
-  } finally {
-    closeSync(file);
-  }
-  return true;
 }
 
 /** A file that appears whole or not at all; false when the name is taken. */

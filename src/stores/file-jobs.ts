@@ -36,7 +36,11 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
       if (isMissing(error)) return undefined;
       throw error;
     }
-    return parseJob(text, id);
+    const job = parseJob(text, id);
+    if (job !== undefined) return job;
+    throw new CamelError("damaged", `The file of the job "${id}" can't be read: ${pathOf(id)}.`, {
+      next: "It does not fire. Repair the file, or delete it and add the job again.",
+    });
   };
 
   const names = async (): Promise<string[]> => {
@@ -58,13 +62,19 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
   return {
     get,
     ids,
-    async list() {
+    async list(onDamaged = () => {}) {
       const all = await ids();
       const jobs: Job[] = [];
       for (let start = 0; start < all.length; start += READ_AT_ONCE) {
         const batch = all.slice(start, start + READ_AT_ONCE);
         // One unreadable file must not hide all the other jobs.
-        const read = await Promise.all(batch.map((id) => get(id).catch(() => undefined)));
+        const read = await Promise.all(
+          batch.map((id) =>
+            get(id).catch((error: unknown) => {
+              onDamaged(id, error);
+            }),
+          ),
+        );
         for (const job of read) if (job !== undefined) jobs.push(job);
       }
       return jobs;
@@ -117,12 +127,27 @@ function isMissing(error: unknown): boolean {
   return codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR";
 }
 
+/** What every use of a job relies on; a file may have been edited by hand. */
+const NEEDED = {
+  uid: "string",
+  name: "string",
+  schedule: "string",
+  tz: "string",
+  prompt: "string",
+  missedWithinSeconds: "number",
+  jitterSeconds: "number",
+  enabled: "boolean",
+  since: "number",
+} as const satisfies Partial<Record<keyof Job, string>>;
+
 function parseJob(text: string, id: string): Job | undefined {
   try {
-    const value = JSON.parse(text) as Partial<Job>;
-    return value.id === id && typeof value.uid === "string" && typeof value.schedule === "string"
-      ? (value as Job)
-      : undefined;
+    const job = JSON.parse(text) as Partial<Job> | null;
+    const isWhole =
+      job?.id === id &&
+      typeof job.creator?.agentId === "string" &&
+      (Object.keys(NEEDED) as (keyof typeof NEEDED)[]).every((key) => typeof job[key] === NEEDED[key]);
+    return isWhole ? (job as Job) : undefined;
   } catch {
     return undefined;
   }

@@ -41,15 +41,25 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
     const names = (await readdir(folder(agentId)).catch(() => [])).filter((name) => name.endsWith(".json"));
     const entries = await Promise.all(
       names.map(async (name) => {
-        const text = await readFile(join(folder(agentId), name), "utf8").catch(() => "");
-        try {
-          return [{ name, entry: JSON.parse(text) as InboxEntry }];
-        } catch {
-          return [];
-        }
+        const text = await readFile(join(folder(agentId), name), "utf8").catch(() => undefined);
+        // Taken since the folder was read.
+        if (text === undefined) return [];
+        return [{ name, entry: parseEntry(text) ?? (await damagedEntry(agentId, name)) }];
       }),
     );
     return entries.flat().sort((a, b) => a.entry.slot - b.entry.slot);
+  };
+
+  /** It counts as waiting all the same, so it has to be seen, and taken. */
+  const damagedEntry = async (agentId: string, name: string): Promise<InboxEntry> => {
+    const path = join(folder(agentId), name);
+    const [id = "", uid = "", seq = ""] = name.split(".");
+    const at = await stat(path).then(
+      ({ mtimeMs }) => Math.floor(mtimeMs),
+      () => 0,
+    );
+    const prompt = `(The prompt can't be read: ${path} is damaged.)`;
+    return { job: { id, uid, name: id }, seq: Number(seq), slot: at, prompt, deliveredAt: at };
   };
 
   /** A marker is needed only as long as a process might still deliver what it marks. */
@@ -98,4 +108,17 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
       return found === undefined ? "-" : `${found.ino}:${found.mtimeNs}`;
     },
   };
+}
+
+function parseEntry(text: string): InboxEntry | undefined {
+  try {
+    const entry = JSON.parse(text) as Partial<InboxEntry> | null;
+    return typeof entry?.job?.id === "string" &&
+      typeof entry.prompt === "string" &&
+      Number.isFinite(entry.slot)
+      ? (entry as InboxEntry)
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }

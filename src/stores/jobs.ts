@@ -36,7 +36,8 @@ export interface Job {
 }
 
 export interface JobStore {
-  list(): Promise<Job[]>;
+  /** All that can be read; of any other file its id is told. */
+  list(onDamaged?: (id: string, error: unknown) => void): Promise<Job[]>;
   /** Without reading a job. */
   ids(): Promise<string[]>;
   get(id: string): Promise<Job | undefined>;

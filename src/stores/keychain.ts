@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { defaultHome } from "../shared/own-command.ts";
 
 /** The system's own store of secrets, through the program that comes with the system. */
 export interface Keychain {
@@ -12,7 +11,7 @@ const SERVICE = "camel-mcp";
 
 /** Only for the user's own home: throw-away homes keep their key beside them and leave nothing behind. */
 export async function openKeychain(home: string): Promise<Keychain | undefined> {
-  if (home !== join(homedir(), ".camelagi")) return undefined;
+  if (home !== defaultHome()) return undefined;
   if (process.platform === "darwin") return macKeychain(home);
   // Without a session bus there is nobody to ask, and asking may wait for a time-out.
   if (process.platform === "linux" && process.env["DBUS_SESSION_BUS_ADDRESS"] !== undefined) {

@@ -1,12 +1,14 @@
 import { mkdir, readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
+import { replaceFile } from "../shared/durable.ts";
 import { publishExclusive } from "./exclusive.ts";
 
 /** What was run and spent on a UTC day, over all jobs and processes. */
 export interface Ledger {
   /** Takes one of the day's runs; false when all are used. Exact: the n-th run is an exclusive file. */
   takeRun(limit: number): Promise<boolean>;
+  /** What a run has cost so far. */
   spend(run: string, costUsd: number): Promise<void>;
   today(): Promise<{ runs: number; costUsd: number }>;
 }
@@ -42,9 +44,7 @@ export function createLedger(options: { directory: string; clock: Clock }): Ledg
       return false;
     },
     async spend(run, costUsd) {
-      const today = join(directory, day());
-      await mkdir(today, { recursive: true, mode: 0o700 });
-      await publishExclusive(join(today, `cost-${run}`), String(costUsd));
+      await replaceFile(join(directory, day(), `cost-${run}`), String(costUsd));
     },
     async today() {
       const found = await names();

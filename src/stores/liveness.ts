@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, unlink } from "node:fs/promises";
-import { connect, createServer, type Server } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOf } from "./exclusive.ts";
@@ -18,17 +18,38 @@ export interface Presence {
 /** Unix socket paths are limited to 104 bytes on macOS and 108 on Linux. */
 const LONGEST_PATH = 100;
 const CONNECT_MS = 2_000;
+/** A process that doesn't answer within this time may be stopped. */
+const TAKE_MS = 500;
+const TAKEN = "taken\n";
 const MANY = 100;
 
-/** `onStop` is called when another process asks this one to end its run. */
-export async function announce(directory: string, onStop?: () => void): Promise<Presence> {
+/** What other processes may say to this one. */
+export interface Listener {
+  /** End the run. */
+  stop?: () => void;
+  /** Do this run. False when it can't be taken. */
+  order?: (text: string) => boolean;
+}
+
+export async function announce(directory: string, listener: Listener = {}): Promise<Presence> {
   const name = `${process.pid.toString(36)}${randomBytes(5).toString("hex")}`;
   const socket = await socketPath(directory, name);
   await removeDead(directory);
+  const connections = new Set<Socket>();
   const server: Server = createServer((connection) => {
+    connections.add(connection);
+    connection.once("close", () => connections.delete(connection));
     connection.on("error", () => {});
+    let said = "";
     connection.on("data", (data) => {
-      if (data.toString("utf8").startsWith("stop")) onStop?.();
+      said += data.toString("utf8");
+      const line = said.endsWith("\n") ? said.trimEnd() : undefined;
+      if (line === "stop") listener.stop?.();
+      else if (line !== undefined && listener.order?.(line) === true) {
+        // Stays open as long as this process lives: that is how the other side learns of its end.
+        connection.setTimeout(0);
+        connection.write(TAKEN);
+      }
     });
     // A half-open client must not keep this process from ending.
     connection.setTimeout(CONNECT_MS, () => connection.destroy());
@@ -44,6 +65,7 @@ export async function announce(directory: string, onStop?: () => void): Promise<
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
+        for (const connection of connections) connection.destroy();
       }),
   };
 }
@@ -79,6 +101,29 @@ export async function isAlive(owner: Owner): Promise<boolean> {
 /** Asks a supervisor to end its run; false when it is dead. */
 export function askToStop(owner: Owner): Promise<boolean> {
   return say(owner, "stop\n");
+}
+
+/** Gives a waiting process its run; false when it is not there any more. `onEnd`: it has ended. */
+export function giveOrder(socket: string, order: string, onEnd: () => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    let isTaken = false;
+    connection.once("connect", () => connection.write(`${order}\n`));
+    connection.once("data", (data) => {
+      isTaken = data.toString("utf8") === TAKEN;
+      if (!isTaken) return void connection.destroy();
+      connection.setTimeout(0);
+      // Not to keep a server alive that its host has left.
+      connection.unref();
+      resolve(true);
+    });
+    connection.setTimeout(TAKE_MS, () => connection.destroy());
+    connection.on("error", () => {});
+    connection.once("close", () => {
+      if (isTaken) onEnd();
+      else resolve(false);
+    });
+  });
 }
 
 function say(owner: Owner, message: string | undefined): Promise<boolean> {

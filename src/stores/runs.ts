@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } fr
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
-import { codeOf, linkExclusive, publishExclusive, removeFile, writeNew } from "./exclusive.ts";
+import { codeOf, linkExclusive, publishExclusive, raceForName, removeFile } from "./exclusive.ts";
 import type { Claim, RunRecord, RunResult, Started } from "./jobs.ts";
 
 /** A job's chain is found by these two. */
@@ -42,8 +42,8 @@ export interface RunStore {
   /** False when there is a result already; the first one stands. */
   finish(key: ChainKey, seq: number, result: RunResult): Promise<boolean>;
   record(key: ChainKey, seq: number): Promise<RunRecord | undefined>;
-  /** Newest first, of all jobs that ever had this id. */
-  history(id: string, limit: number): Promise<RunRecord[]>;
+  /** Newest first, of all jobs that ever had this id, whoever's they were. */
+  history(id: string, limit: number, isWanted?: (run: RunRecord) => boolean): Promise<RunRecord[]>;
   /** Ids of all jobs with a history. */
   ids(): Promise<string[]>;
   active(): Promise<ActiveClaim[]>;
@@ -86,7 +86,8 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
   const claimAt = async (key: ChainKey, seq: number): Promise<Claim | undefined> => {
     const path = fileOf(key, seq, "claim");
     const claim = readJson<Claim>(path);
-    if (claim !== "broken") return claim;
+    if (claim === undefined) return undefined;
+    if (claim !== "broken" && isClaim(claim)) return claim;
     const age = clock.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.now());
     if (age < HALF_WRITTEN_MS) throw new Error(`the claim ${path} is being written`);
     const before = seq > 1 ? await claimAt(key, seq - 1) : undefined;
@@ -99,6 +100,7 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       runs: before?.runs ?? 0,
       manual: true,
       claimedAt: clock.now(),
+      ...(before?.agentId === undefined ? {} : { agentId: before.agentId }),
       owner: { pid: 0, host: "", socket: "" },
       final: { status: "missed", reason: "a crash cut this claim off; its slot was claimed again" },
     };
@@ -145,7 +147,17 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       job: { id: key.id, uid: key.uid },
       claim,
       ...(started === undefined ? {} : { started }),
-      ...(result === undefined || result === "broken" ? {} : { result }),
+      ...(result === undefined ? {} : { result: result === "broken" ? unreadable(key, seq) : result }),
+    };
+  };
+
+  /** It has ended, or there would be no such file; how is not known any more. */
+  const unreadable = (key: ChainKey, seq: number): RunResult => {
+    const path = fileOf(key, seq, "result");
+    return {
+      status: "interrupted",
+      text: `The result can't be read: ${path}.`,
+      finishedAt: Math.floor(statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.now()),
     };
   };
 
@@ -184,12 +196,13 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
         ...draft,
       };
       const intent = intentOf(key, claim);
-      await writeNew(intent, JSON.stringify(claim));
       let won: boolean;
       try {
-        won = await linkExclusive(intent, fileOf(key, seq, "claim"));
+        won = await raceForName(intent, JSON.stringify(claim), fileOf(key, seq, "claim"));
       } catch (error) {
-        removeFile(intent);
+        // A claim that has its name stands, and whoever looks after claims finds it by its intent.
+        const made = readJson<Claim>(fileOf(key, seq, "claim"));
+        if (made === undefined || made === "broken" || made.nonce !== claim.nonce) removeFile(intent);
         throw error;
       }
       if (won && clock.monotonic() - began > QUICK_MS && !(await isInChain(key, claim))) {
@@ -201,13 +214,13 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
     },
     start: (key, seq, started) => publish(key, seq, `started${started.attempt}`, started),
     finish: (key, seq, result) => publish(key, seq, "result", result),
-    async history(id, limit) {
+    async history(id, limit, isWanted = () => true) {
       const found: RunRecord[] = [];
       for (const uid of namesIn(join(chains, id))) {
         const key = { id, uid };
         for (const seq of seqsOf(namesIn(folderOf(key))).slice(-limit)) {
           const one = await record(key, seq);
-          if (one !== undefined) found.push(one);
+          if (one !== undefined && isWanted(one)) found.push(one);
         }
       }
       return found
@@ -286,8 +299,17 @@ function readJson<T>(path: string): T | undefined | "broken" {
     throw error;
   }
   try {
-    return JSON.parse(text) as T;
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as T) : "broken";
   } catch {
     return "broken";
   }
+}
+
+function isClaim(value: Partial<Claim>): boolean {
+  return (
+    typeof value.nonce === "string" &&
+    typeof value.owner?.socket === "string" &&
+    [value.seq, value.slot, value.newestSlot, value.runs, value.claimedAt].every(Number.isFinite)
+  );
 }

@@ -75,6 +75,17 @@ export function createSealedFolder<T extends object>(options: SealedFolderOption
     return to;
   };
 
+  /** By this process or another, now or in the past. */
+  const setAsideBefore = async (): Promise<[string, { mark: string; refused: Refused }][]> => {
+    const aside = join(directory, "refused");
+    const files = (await readdir(aside).catch(() => [])).filter((file) => file.endsWith(suffix));
+    return files.map((file) => {
+      const name = file.slice(0, -suffix.length).replace(/\.\d+$/, "");
+      const why = "its file was damaged or foreign and was set aside";
+      return [name, { mark: "", refused: { name, why, file: join(aside, file) } }];
+    });
+  };
+
   const openOrReload = async (
     name: string,
     bytes: Buffer,
@@ -128,8 +139,8 @@ export function createSealedFolder<T extends object>(options: SealedFolderOption
           refused.set(name, { mark, refused: { name, why: opened.why, file } });
         }
       }
-      // What was set aside is said until the process ends; a file that is back in order takes its place.
-      for (const [name, one] of refusedCache) {
+      // What was set aside is said by every process, until its file is removed or one in order takes its place.
+      for (const [name, one] of [...refusedCache, ...(await setAsideBefore())]) {
         if (!items.has(name) && !refused.has(name)) refused.set(name, one);
       }
       cache = items;

@@ -1,5 +1,6 @@
 import { CamelError } from "../shared/errors.ts";
 import type { Clock } from "../shared/clock.ts";
+import { ownCommand } from "../shared/own-command.ts";
 import type { KeyringOptions } from "./keyring.ts";
 import { createSealedFolder } from "./sealed-folder.ts";
 
@@ -31,7 +32,7 @@ export function createSecrets(options: KeyringOptions & { clock: Clock }): Secre
       const found = await store.read(checked(name));
       if (found !== undefined) return found.value;
       throw new CamelError("not_found", `There is no secret "${name}".`, {
-        next: `Ask the user to run: camel-mcp secret set ${name}`,
+        next: `Ask the user to run: ${ownCommand(`secret set ${name}`, options.home)}`,
       });
     },
     names: async () => [...(await store.load()).items.keys()],

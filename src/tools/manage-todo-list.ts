@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CamelError } from "../shared/errors.ts";
+import { sessionKey } from "./session.ts";
 import { defineTool, type ToolDef } from "./tool.ts";
 
 const STATUSES = ["not-started", "in-progress", "completed"] as const;
@@ -51,7 +52,8 @@ function createManageTodoList(): ToolDef {
     // It changes nothing of the user's, so it stays available where only reading is allowed.
     effect: "read",
     async execute({ action, items, expectedVersion }, { caller }) {
-      const list = lists.get(caller.sessionId) ?? { version: 0, items: [] };
+      const session = sessionKey(caller);
+      const list = lists.get(session) ?? { version: 0, items: [] };
       if (action === "read") return present(list);
       if (expectedVersion != null && expectedVersion !== list.version) {
         throw new CamelError(
@@ -70,7 +72,7 @@ function createManageTodoList(): ToolDef {
         });
       }
       const next = { version: list.version + 1, items: changed };
-      lists.set(caller.sessionId, next);
+      lists.set(session, next);
       if (lists.size > MOST_LISTS) lists.delete([...lists.keys()][0] ?? "");
       return present(next);
     },

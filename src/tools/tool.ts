@@ -46,6 +46,8 @@ export interface ToolLimits {
     | boolean
     | {
         fields?: readonly string[] | undefined;
+        /** Makes the key from the input, where that takes more than fields. Not in the config. */
+        keyFn?: ((input: Record<string, unknown>) => unknown) | undefined;
         ttlSeconds?: number | undefined;
         scope?: "session" | "agent" | "global" | undefined;
       }
@@ -56,6 +58,8 @@ export interface ToolLimits {
         maxRetries?: number | undefined;
         backoffMs?: number | undefined;
         codes?: readonly string[] | undefined;
+        /** Has the last word on an error worth a retry. Not in the config. */
+        shouldRetry?: ((error: unknown) => boolean) | undefined;
       }
     | undefined;
   /** After so many failures in a row the tool is refused until the cool-down is over. */
@@ -98,8 +102,10 @@ export interface ToolDef<
   limits?: ToolLimits;
   /** Always asks a person, whatever the approval mode; a function decides by input. */
   needsApproval?: boolean | ((input: z.output<Input>) => boolean);
-  /** What a person is shown when the call needs approval; default: the tool's name and its input. */
-  approvalPrompt?(input: z.output<Input>, context: ToolContext): string | Promise<string>;
+  /** What a person is shown when the call needs approval. A text stands above the arguments; a function replaces them. */
+  approvalPrompt?: string | ((input: z.output<Input>, context: ToolContext) => string | Promise<string>);
+  /** Arguments that are filled in where the call leaves them out, before a person sees it. */
+  approvalDefaults?: Record<string, unknown>;
   execute(input: z.output<Input>, context: ToolContext): Promise<string | ToolOutput>;
 }
 

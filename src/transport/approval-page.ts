@@ -44,7 +44,8 @@ function page(res: ServerResponse, status: number, body: string): void {
       "Content-Type": "text/html; charset=utf-8",
       "Cache-Control": "no-store",
       "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'",
-      "Referrer-Policy": "no-referrer",
+      // Not less: a browser that may not say where it comes from sends the form with the origin "null".
+      "Referrer-Policy": "same-origin",
     })
     .end(`<!doctype html><meta charset="utf-8"><title>camel-mcp</title>${body}`);
 }

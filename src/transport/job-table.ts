@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../shared/log.ts";
 import type { Job } from "../stores/jobs.ts";
+import type { ExpectedRun } from "../stores/ready.ts";
 import { findJob, scheduleOf, type JobBook } from "../tools/cron/all-jobs.ts";
 import { nextDue, type Progress } from "../tools/cron/plan.ts";
 import { runnerNameOf } from "../tools/cron/runner-name.ts";
@@ -13,6 +14,8 @@ export interface Entry {
   id: string;
   uid: string;
   due: number | undefined;
+  /** Of one that needs a process of its own. */
+  workspace?: string | undefined;
 }
 
 /** The jobs of all sources and when each is due, kept up with what other processes do to them. */
@@ -21,8 +24,8 @@ export interface JobTable {
   refresh(): Promise<void>;
   /** Takes out what is due, at most so many. Each has to be put back, delayed or forgotten. */
   takeDue(most: number): Entry[];
-  /** How many runs that need a process of their own are due soon; each is told once. */
-  takeExpected(): number;
+  /** Runs that need a process of their own and are due soon; each is told once. */
+  takeExpected(): ExpectedRun[];
   put(job: Job, progress: Progress | undefined): void;
   /** Puts a job back that is due, but not now. */
   delay(entry: Entry): void;
@@ -58,6 +61,8 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
   const heap = new Heap<Entry>();
   /** Runs that need a process, some time before they are due. */
   const expected = new Heap<Entry>();
+  /** One string for all jobs of a folder: there may be a hundred thousand. */
+  const workspaces = new Map<string | undefined, string | undefined>();
   const dirty = new Set<string>();
   let watcher: FSWatcher | undefined;
   let seen: { mark: string; at: number; config: string } | undefined;
@@ -70,7 +75,10 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
     entries.set(job.id, entry);
     if (due === undefined) return;
     heap.push(due, entry);
-    if (runnerNameOf(job, settings()) !== "host") expected.push(due - GET_READY_MS, entry);
+    if (runnerNameOf(job, settings()) === "host") return;
+    entry.workspace = workspaces.get(job.workspace) ?? job.workspace;
+    workspaces.set(job.workspace, entry.workspace);
+    expected.push(due - GET_READY_MS, entry);
   };
 
   const learn = async (job: Job): Promise<void> => {
@@ -129,7 +137,10 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
     dirty.clear();
     const readSome = async (): Promise<void> => {
       for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
-        const job = await findJob(book, id).catch(() => undefined);
+        const job = await findJob(book, id).catch((error: unknown) => {
+          // The others go on; this one is told of, since nobody would notice that it doesn't fire.
+          log.warn(`cron: ${error instanceof Error ? error.message : String(error)}`);
+        });
         if (job === undefined) entries.delete(id);
         else await learn(job);
       }
@@ -171,15 +182,16 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
       return due;
     },
     takeExpected() {
-      let count = 0;
+      const soon: ExpectedRun[] = [];
       const now = clock.now();
       for (let first = expected.peek(); first !== undefined && first.at <= now; first = expected.peek()) {
         expected.pop();
-        const { id, due } = first.value;
+        const { id, due, workspace } = first.value;
         // One that is due already has been started, or is another process's.
-        if (entries.get(id) === first.value && due !== undefined && due > now) count++;
+        if (entries.get(id) === first.value && due !== undefined && due > now)
+          soon.push({ id, due, workspace });
       }
-      return count;
+      return soon;
     },
     delay(entry) {
       const later: Entry = { ...entry, due: clock.now() + RETRY_MS };

@@ -5,7 +5,8 @@ export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
 export interface LineGuardOptions {
   maxBytes: number;
-  refuse(code: number, message: string): void;
+  /** `id` is that of the request, where it has one. */
+  refuse(code: number, message: string, id?: string | number | null): void;
 }
 
 const NEWLINE = 0x0a;
@@ -59,6 +60,15 @@ export function createLineReader(
 
 export function refuseNotJson(options: LineGuardOptions): void {
   options.refuse(-32_700, "A line on stdin is not JSON. Send one JSON-RPC message a line.");
+}
+
+/** `id` as it came, whatever it is. */
+export function refuseNoMessage(options: LineGuardOptions, id: unknown): void {
+  options.refuse(
+    -32_600,
+    'This is not a JSON-RPC message: {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}, one a line, no list of them.',
+    typeof id === "string" || typeof id === "number" ? id : undefined,
+  );
 }
 
 /** The same before a reader that isn't ours, which would close the connection on a line over its buffer. */

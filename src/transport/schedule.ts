@@ -7,6 +7,7 @@ import type { Logger } from "../shared/log.ts";
 import { createCronStore, type CronStore } from "../stores/cron.ts";
 import type { Claim, Job, Owner } from "../stores/jobs.ts";
 import { announce, type Presence } from "../stores/liveness.ts";
+import type { ExpectedRun } from "../stores/ready.ts";
 import type { RunToSupervise } from "../tools/context.ts";
 import { findJob, type JobBook } from "../tools/cron/all-jobs.ts";
 import { carryOut } from "../tools/cron/carry-out.ts";
@@ -23,7 +24,7 @@ export interface SchedulerOptions {
   /** Reads the config again if it changed; false while it is broken, and nothing may fire. */
   ready: () => Promise<boolean>;
   dispatch: (call: Call) => Promise<ToolResult>;
-  supervisors: { start: (run: RunToSupervise) => void; expect: () => void };
+  supervisors: { start: (run: RunToSupervise) => void; expect: (runs: readonly ExpectedRun[]) => void };
 }
 
 export interface Scheduler {
@@ -62,6 +63,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const underWay = new Set<Promise<void>>();
   const claimed: { job: Job; claim: Claim; file: string; isFresh: boolean }[] = [];
   const left = new Set<string>();
+  const troubles = new Map<string, string>();
   const stopping = new AbortController();
   let presence: Promise<Presence> | undefined;
   let tidiedAt = clock.monotonic() - TIDY_MS + FIRST_TIDY_MS;
@@ -73,8 +75,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   let again = false;
   let mayFire = true;
 
-  const owner = async (): Promise<Owner> =>
-    (await (presence ??= announce(join(store.directory, "live")))).owner;
+  const owner = async (): Promise<Owner> => {
+    presence ??= announce(join(store.directory, "live"));
+    try {
+      return (await presence).owner;
+    } catch (error) {
+      // A disk that is full now may have room at the next turn.
+      presence = undefined;
+      throw error;
+    }
+  };
 
   const context: RecoverContext = {
     book,
@@ -152,12 +162,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       firedAt = clock.monotonic();
       if (waiting) table.delay(entry);
       else table.put(job, newest);
+      troubles.delete(entry.id);
       if (newest !== undefined && newest.seq % 20 === 0)
         await store.runs.prune(job, options.settings().cron.keepRuns);
     } catch (error) {
-      log.error(
-        `cron: ${entry.id} could not be fired: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      const reason = error instanceof Error ? error.message : String(error);
+      // It is tried every second; what is wrong is said once.
+      if (troubles.get(entry.id) !== reason) log.error(`cron: ${entry.id} could not be fired: ${reason}`);
+      troubles.set(entry.id, reason);
       table.delay(entry);
     }
   };
@@ -173,7 +185,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (!mayFire) return;
     await table.refresh();
     await fireAllDue();
-    if (table.takeExpected() > 0) options.supervisors.expect();
+    const expected = table.takeExpected();
+    if (expected.length > 0) options.supervisors.expect(expected);
     await carryOutClaimed();
     await tidy();
     if (left.size > 0 || clock.monotonic() - sweptAt >= sweepEvery()) {
@@ -240,7 +253,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       table.close();
       await running?.catch(() => {});
       await within(PATIENCE_MS, Promise.all(underWay));
-      await (await presence)?.close();
+      await (await presence?.catch(() => undefined))?.close();
     },
   };
 }

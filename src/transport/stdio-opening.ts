@@ -1,5 +1,6 @@
-import type { JSONRPCMessage, JSONRPCRequest, RequestId, Transport } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
 import type { Logger } from "../shared/log.ts";
+import { isObject, isRequest } from "./stdio-wire.ts";
 
 export interface OpeningOptions {
   wire: Transport;
@@ -8,7 +9,7 @@ export interface OpeningOptions {
   /** The answer to `tools/list`. */
   listTools(clientInfo: unknown): Promise<Record<string, unknown>>;
   /** Loads the SDK; what it returns starts it on a transport. */
-  load(): Promise<(transport: Transport) => void>;
+  load(): Promise<(transport: Transport, hasGreeted: boolean) => void>;
   log: Logger;
 }
 
@@ -77,7 +78,7 @@ export function openLazily(options: OpeningOptions): Opening {
     try {
       const start = await options.load();
       if (isClosed) return;
-      start(transport);
+      start(transport, handshake.length > 0);
       isLoaded = true;
       for (const message of [...handshake, ...queue]) transport.onmessage?.(message);
     } catch (error) {
@@ -126,19 +127,6 @@ function isInitialized(message: JSONRPCMessage): boolean {
   return "method" in message && message.method === "notifications/initialized" && !("id" in message);
 }
 
-const REQUEST_KEYS = ["jsonrpc", "id", "method", "params"];
-
-/** What came off the wire may be any JSON. */
-function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
-  return (
-    "method" in message &&
-    "id" in message &&
-    (typeof message.id === "string" || Number.isInteger(message.id)) &&
-    message.jsonrpc === "2.0" &&
-    Object.keys(message).every((key) => REQUEST_KEYS.includes(key))
-  );
-}
-
 interface Greeting {
   protocolVersion: string;
   capabilities: Record<string, unknown>;
@@ -157,10 +145,6 @@ function isUsualGreeting(params: unknown): params is Greeting {
     typeof clientInfo["version"] === "string" &&
     isEmpty(rest)
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,6 +1,6 @@
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, JSONRPCRequest, Transport } from "@modelcontextprotocol/server";
 import type { Readable, Writable } from "node:stream";
-import { createLineReader, refuseNotJson, type LineGuardOptions } from "./line-guard.ts";
+import { createLineReader, refuseNoMessage, refuseNotJson, type LineGuardOptions } from "./line-guard.ts";
 
 export interface StdioWireOptions extends LineGuardOptions {
   stdin: Readable;
@@ -31,7 +31,10 @@ export function createStdioWire(options: StdioWireOptions): StdioWire {
     } catch {
       return refuseNotJson(options);
     }
-    if ("method" in message && "id" in message) open.add(message.id);
+    if ("id" in message && "method" in message) {
+      if (!isRequest(message)) return refuseNoMessage(options, (message as { id: unknown }).id);
+      open.add(message.id);
+    } else if (!("id" in message || "method" in message)) return refuseNoMessage(options, undefined);
     else if ("method" in message && message.method === "notifications/cancelled")
       close(message.params?.["requestId"]);
     wire.onmessage?.(message);
@@ -76,6 +79,25 @@ export function createStdioWire(options: StdioWireOptions): StdioWire {
     },
   };
   return wire;
+}
+
+const REQUEST_KEYS = ["jsonrpc", "id", "method", "params"];
+
+/** By the SDK's measure, which says nothing to one that isn't, and its sender would wait for ever. */
+export function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
+  return (
+    "method" in message &&
+    typeof message.method === "string" &&
+    "id" in message &&
+    (typeof message.id === "string" || Number.isInteger(message.id)) &&
+    message.jsonrpc === "2.0" &&
+    (message.params === undefined || isObject(message.params)) &&
+    Object.keys(message).every((key) => REQUEST_KEYS.includes(key))
+  );
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const SENT = Promise.resolve();

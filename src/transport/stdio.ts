@@ -4,24 +4,30 @@ import { describeFor } from "../server/describe-tool.ts";
 import { clientNameOf, identityOf } from "../server/identity.ts";
 import { page } from "../server/page.ts";
 import { systemClock } from "../shared/clock.ts";
-import type { Logger } from "../shared/log.ts";
+import { silentLogger, type Logger } from "../shared/log.ts";
+import { VERSION } from "../shared/version.ts";
 import { MAX_MESSAGE_BYTES } from "./line-guard.ts";
 import { openLazily } from "./stdio-opening.ts";
 import type { StdioSession } from "./stdio-session.ts";
 import { createStdioWire } from "./stdio-wire.ts";
 
-/** How long a call that is under way when the host goes may take to end by itself. */
-const LAST_ANSWERS_MS = 1_000;
+/**
+ * How long a call that is under way when the host goes may take to end by itself. A script that pipes its requests in
+ * closes the pipe before the server is even up, and a busy machine needs its time to answer.
+ */
+const LAST_ANSWERS_MS = 3_000;
 
 export interface StdioOptions {
   camel: Camel;
-  version: string;
-  agentId: string;
+  /** What the server says it is; default: this package's version. */
+  version?: string;
+  agentId?: string;
   /** More than 0 inside a job's run. */
   depth?: number;
-  stdin: Readable;
-  stdout: Writable;
-  log: Logger;
+  /** Default: those of the process. */
+  stdin?: Readable;
+  stdout?: Writable;
+  log?: Logger;
 }
 
 /** Serves one host on stdin and stdout. Resolves when the host has gone (end of stdin) or `stop` was called. */
@@ -29,23 +35,24 @@ export function serveOnStdio(options: StdioOptions): {
   done: Promise<void>;
   stop: () => Promise<void>;
 } {
-  const { camel, log, stdin, stdout, version } = options;
+  const { camel, stdin = process.stdin, stdout = process.stdout } = options;
+  const { version = VERSION, agentId = "main", depth = 0, log = silentLogger } = options;
   // One a process, and a name for the log rather than a secret: random bytes would load node:crypto at every start.
   const sessionId = `ses_${process.pid.toString(16)}_${Date.now().toString(16)}`;
   const wire = createStdioWire({
     stdin,
     stdout,
     maxBytes: MAX_MESSAGE_BYTES,
-    refuse(code, message) {
+    refuse(code, message, id = null) {
       log.warn(message);
-      stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
+      stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
     },
   });
   const peer = {
-    agentId: options.agentId,
+    agentId,
     transport: "stdio",
     sessionId,
-    depth: options.depth ?? 0,
+    depth,
   } as const;
   let session: StdioSession | undefined;
   const opening = openLazily({
@@ -61,8 +68,8 @@ export function serveOnStdio(options: StdioOptions): {
     },
     async load() {
       const { startSession } = await import("./stdio-session.ts");
-      return (transport) => {
-        session = startSession(transport, { camel, version, peer, log });
+      return (transport, isOlder) => {
+        session = startSession(transport, { camel, version, peer, log, isOlder });
       };
     },
   });

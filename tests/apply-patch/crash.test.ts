@@ -177,6 +177,29 @@ test("a disk that stays full from any step on leaves all old or all new", async 
   }
 });
 
+test("a workspace that can't be written to at all leaves nothing to undo", async () => {
+  const sandbox = await createSandbox(OLD);
+  try {
+    const disk = createDisk({ fsync: false });
+    const readOnly = { ...disk };
+    for (const name of ["writeNew", "copyNew", "link", "unlink", "mkdir"] as const) {
+      const original = disk[name] as (path: string, ...rest: unknown[]) => Promise<void>;
+      (readOnly as Record<string, unknown>)[name] = (path: string, ...rest: unknown[]) => {
+        if (!path.startsWith(sandbox.root)) return original(path, ...rest);
+        return Promise.reject(
+          Object.assign(new Error("EROFS: injected"), { code: "EROFS", syscall: "open" }),
+        );
+      };
+    }
+    await expect(applyPatch({ ...sandbox, patch: PATCH, disk: readOnly })).rejects.toThrow(
+      "Nothing was written. EROFS",
+    );
+    expect(await readdir(join(sandbox.home, "checkpoints", "open"))).toEqual([]);
+  } finally {
+    await sandbox.remove();
+  }
+});
+
 test.each(["ENOSPC", "EACCES"])("%s at every single step", async (code) => {
   for (let failAt = 1; ; failAt++) {
     const sandbox = await createSandbox(OLD);

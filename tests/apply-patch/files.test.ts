@@ -1,10 +1,11 @@
 /** What scenario folders can't hold: modes, links, absolute paths, bytes that are no text. */
-import { chmod, link, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, link, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CamelError } from "../../src/shared/errors.ts";
 import { readBlob } from "../../src/stores/checkpoints/blobs.ts";
 import { readRecord } from "../../src/stores/checkpoints/records.ts";
+import { restoreFiles } from "../../src/stores/checkpoints/restore.ts";
 import { applyPatch } from "../../src/tools/apply-patch/apply.ts";
 import { createSandbox, readTree, type Sandbox, type Tree } from "./tree.ts";
 
@@ -33,6 +34,47 @@ test.each([0o755, 0o600, 0o444])("mode %o is kept by an update and by a move", a
   const moved = "*** Update File: b.sh\n*** Move to: c/b.sh\n@@\n-one\n+two\n";
   await applyPatch({ ...own, patch: envelope(`*** Update File: a.sh\n@@\n-one\n+two\n${moved}`) });
   for (const name of ["a.sh", "c/b.sh"]) expect((await stat(join(own.root, name))).mode & 0o777).toBe(mode);
+});
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a file that is somebody else's stays theirs: updated, moved, restored",
+  async () => {
+    const own = await box({ a: "one\n", b: "one\n", c: "one\n" });
+    const theirs = async (name: string): Promise<string> => {
+      const { uid, gid, mode } = await stat(join(own.root, name));
+      return `${uid}:${gid} ${(mode & 0o7777).toString(8)}`;
+    };
+    for (const name of ["a", "b", "c"]) {
+      await chown(join(own.root, name), 4321, 4322);
+      await chmod(join(own.root, name), 0o4750);
+    }
+    const moved = "*** Update File: b\n*** Move to: d/b\n*** Delete File: c\n";
+    const { checkpoint = "" } = await applyPatch({
+      ...own,
+      patch: envelope(`*** Update File: a\n@@\n-one\n+two\n${moved}`),
+    });
+    for (const name of ["a", "d/b"]) expect(await theirs(name)).toBe("4321:4322 4750");
+    const record = await readRecord(own.home, checkpoint);
+    if (record === undefined) throw new Error("no record");
+    const by = { tool: "checkpoint", agent: "main", callId: "" };
+    await restoreFiles(record, record.entries, { home: own.home, by, force: false });
+    for (const name of ["a", "b", "c"]) expect(await theirs(name)).toBe("4321:4322 4750");
+  },
+);
+
+test.each([
+  ["a/src/main.ts", "src/main.ts"],
+  ["src/mian.ts", "src/main.ts"],
+  ["src/Main.ts", "src/main.ts"],
+])("an update of %s, which is missing, names %s", async (wrong, right) => {
+  const own = await box({ "src/main.ts": "one\n" });
+  expect((await refusal(own, update(wrong))).next).toContain(`Did you mean ${right}?`);
+});
+
+test.skipIf(process.platform === "win32")("a path written with backslashes names folders", async () => {
+  const own = await box({});
+  await applyPatch({ ...own, patch: envelope("*** Add File: src\\lib\\new.ts\n+x\n") });
+  expect(await readTree(own.root)).toEqual({ "src/lib/new.ts": "x\n" });
 });
 
 test("a git diff sets the mode it names", async () => {

@@ -14,6 +14,7 @@ import { silentLogger } from "../../src/shared/log.ts";
 import { createCronStore } from "../../src/stores/cron.ts";
 import type { Job } from "../../src/stores/jobs.ts";
 import { createScheduler } from "../../src/transport/schedule.ts";
+import { jobAt } from "../tools/cron/job.ts";
 
 const ZONE = "Europe/Berlin";
 const ROUNDS = 2;
@@ -28,28 +29,13 @@ function lateness(name: string, expected: number, late: number[]): void {
   print(name, `late p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, missed ${expected - late.length} of ${expected}`);
 }
 
-function jobAt(index: number, schedule: string): Job {
-  const since = Date.now();
-  return {
+const jobNumber = (index: number, schedule: string): Job =>
+  jobAt(Date.now(), {
     id: `job${index}`,
-    uid: "u",
-    name: "bench",
     schedule,
     tz: ZONE,
     prompt: "Look at the open issues and write down what changed since yesterday.",
-    overlap: "allow",
-    missed: "once",
-    missedWithinSeconds: 86_400,
-    onInterrupted: "report",
-    jitterSeconds: 0,
-    enabled: true,
-    since,
-    createdAt: since,
-    updatedAt: since,
-    creator: { agentId: "main", client: "bench", depth: 0 },
-    source: "runtime",
-  };
-}
+  });
 
 async function home(jobs: Iterable<Job>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "camel-bench-cron-"));
@@ -81,7 +67,7 @@ async function croner(count: number, seconds: number): Promise<void> {
 
 async function ours(count: number, seconds: number): Promise<void> {
   const folder = await home(
-    Array.from({ length: count }, (_, index) => jobAt(index, `*/${seconds} * * * * *`)),
+    Array.from({ length: count }, (_, index) => jobNumber(index, `*/${seconds} * * * * *`)),
   );
   await writeFile(join(folder, "config.yaml"), "cron: { keepRuns: 100000 }\n");
   const camel = await createCamel({ home: folder, workspace: folder, env: {}, cwd: folder });
@@ -117,7 +103,7 @@ async function ours(count: number, seconds: number): Promise<void> {
 async function atRest(count: number): Promise<void> {
   const folder = await home(
     (function* () {
-      for (let index = 0; index < count; index++) yield jobAt(index, `${index % 60} ${index % 24} * * *`);
+      for (let index = 0; index < count; index++) yield jobNumber(index, `${index % 60} ${index % 24} * * *`);
     })(),
   );
   const camel = await createCamel({ home: folder, workspace: folder, env: {}, cwd: folder });

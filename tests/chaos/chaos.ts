@@ -72,7 +72,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   try {
     await sleep(WARM_UP_MS);
     const pause = (options.seconds * 1000) / options.kills;
-    const ends = Date.now() + options.seconds * 1000 + WARM_UP_MS + 1000;
+    // The last slot, and a moment for whoever is about to claim it.
+    const ends = Math.max(...jobs.map((job) => job.until ?? 0)) + 1_000;
     while (kills < options.kills) {
       await sleep(pause * (0.5 + options.random()));
       if (options.random() < 0.1) void stopForAWhile(servers[Math.floor(options.random() * servers.length)]);

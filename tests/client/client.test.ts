@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once as onEvent } from "node:events";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -105,7 +105,6 @@ describe.each(CASES)("a $era server over $over", ({ era, over }) => {
     const cancelled = client.call("wait", {}, { signal, onProgress: () => controller.abort() });
     expect(await failure(cancelled)).toMatchObject({ name: "CamelClientError", code: "cancelled" });
     await appears(server.marker);
-    await rm(server.marker);
 
     const error = await failure(client.call("wait", {}, { timeoutMs: 100 }));
     expect(error).toMatchObject({ code: "timeout", retryable: true });
@@ -113,7 +112,7 @@ describe.each(CASES)("a $era server over $over", ({ era, over }) => {
 
     const seen: number[] = [];
     const onProgress = ({ progress }: { progress: number }): void => {
-      if (seen.push(progress) === 3) void writeFile(server.marker, "go");
+      if (seen.push(progress) === 3) void writeFile(`${server.marker}.steps`, "go");
     };
     expect((await client.call("steps", {}, { onProgress })).text).toBe("done");
     expect(seen).toEqual([1, 2, 3]);
@@ -269,8 +268,19 @@ describe("what goes wrong at the start says what to do", () => {
       retryable: false,
     });
     const ended = connectCamel({ command: process.execPath, args: ["-e", "process.exit(3)"] });
-    expect((await failure(ended)).name).toBe("CamelClientError");
+    const error = await failure(ended);
+    expect(error).toMatchObject({ name: "CamelClientError", code: "not_mcp" });
+    expect(error.next).toContain("onStderr");
   });
+
+  test.each([undefined, {}, { command: "" }, { url: "nonsense" }, { url: "file:///etc" }])(
+    "%j is nowhere to connect to",
+    async (options) => {
+      const error = await failure(connectCamel(options as never));
+      expect(error).toMatchObject({ name: "CamelClientError", code: "rejected" });
+      expect(error.next).toContain("command");
+    },
+  );
 
   test("an agent of one's own has a memory of its own", async () => {
     const box = await sandbox({ "home/agents/ann/MEMORY.md": "Ann's\n", "workspace/MEMORY.md": "main's\n" });

@@ -4,7 +4,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { connectCamel } from "../../src/client/index.ts";
 import { systemClock } from "../../src/shared/clock.ts";
@@ -12,17 +11,29 @@ import { createFileTokens } from "../../src/stores/tokens.ts";
 import { upstream } from "../fixtures/upstream.ts";
 import { CLI, sandbox, startHttp, type Sandbox } from "../harness.ts";
 
-const PAGE = await readFile(fileURLToPath(new URL("../../docs/client.md", import.meta.url)), "utf8");
-const CLIENT = fileURLToPath(new URL("../../dist/client.js", import.meta.url));
+const ROOT = new URL("../../", import.meta.url);
+/** What a program in a project that has the package installed would find under these names. */
+const PACKAGES = {
+  "camel-mcp": new URL("dist/index.js", ROOT).href,
+  "camel-mcp/client": new URL("dist/client.js", ROOT).href,
+  zod: import.meta.resolve("zod"),
+};
 
-const blocks = [...PAGE.matchAll(/^(?:## (.+)|```(js|json)\n([\s\S]*?)^```)$/gm)].reduce<
-  { title: string; language: string; code: string }[]
->((found, [, heading, language = "", code = ""]) => {
-  if (heading !== undefined) found.push({ title: heading, language: "", code: "" });
-  else found.push({ title: found.at(-1)?.title ?? "", language, code });
-  return found;
-}, []);
-const examples = blocks.filter((block) => block.language === "js");
+async function blocksOf(page: string): Promise<{ title: string; language: string; code: string }[]> {
+  const text = await readFile(new URL(page, ROOT), "utf8");
+  let title = page;
+  return [...text.matchAll(/^(?:## (.+)|```(js|json)\n([\s\S]*?)^```)$/gm)].flatMap(
+    ([, heading, language = "", code = ""]) => {
+      if (heading === undefined) return [{ title, language, code }];
+      title = `${page}: ${heading}`;
+      return [];
+    },
+  );
+}
+const blocks = await blocksOf("docs/client.md");
+const examples = [...blocks, ...(await blocksOf("docs/library.md"))].filter(
+  (block) => block.language === "js",
+);
 
 /** `npx -y camel-mcp` is this build; the address is a server of the test's own. */
 async function surroundings(box: Sandbox): Promise<{ env: Record<string, string>; url: string }> {
@@ -35,6 +46,7 @@ async function surroundings(box: Sandbox): Promise<{ env: Record<string, string>
     url: `${server.url}/mcp`,
     env: {
       PATH: [join(npx, ".."), process.env["PATH"] ?? ""].join(delimiter),
+      CAMELAGI_HOME: box.home,
       OPENAI_BASE_URL: model,
       OPENAI_API_KEY: "none",
       OPENAI_MODEL: "scripted",
@@ -57,6 +69,7 @@ async function startModel(): Promise<string> {
               tool_calls: [{ id: "1", type: "function", function: lookUp }],
             }
           : { role: "assistant", content: last.content.includes("Tea") ? "You drink tea." : last.content };
+      res.setHeader("Content-Type", "application/json");
       res.end(JSON.stringify({ choices: [{ message }] }));
     });
   });
@@ -65,8 +78,8 @@ async function startModel(): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("the page has examples", () => {
-  expect(examples.length).toBeGreaterThan(7);
+test("the pages have examples", () => {
+  expect(examples.length).toBeGreaterThan(14);
 });
 
 test.skipIf(process.platform === "win32").each(examples)("$title", async ({ code }) => {
@@ -76,7 +89,10 @@ test.skipIf(process.platform === "win32").each(examples)("$title", async ({ code
   });
   const { env, url } = await surroundings(box);
   const program = code
-    .replaceAll('"camel-mcp/client"', JSON.stringify(pathToFileURL(CLIENT).href))
+    .replaceAll(
+      /from "(camel-mcp|camel-mcp\/client|zod)"/g,
+      (_, name: keyof typeof PACKAGES) => `from "${PACKAGES[name]}"`,
+    )
     .replaceAll("http://127.0.0.1:7800/mcp", url)
     .replaceAll("http://127.0.0.1:7801/mcp", (await upstream("2026")).url);
   const file = await box.write("example.mjs", program);

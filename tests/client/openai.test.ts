@@ -116,6 +116,33 @@ test("a server that dies is told to the model; cancelling isn't", async () => {
   });
 });
 
+test("a tool made since runs under its name; arguments may come parsed, or not at all", async () => {
+  const box = await sandbox();
+  const client = await connectCamel({
+    command: process.execPath,
+    args: [CLI, "--home", box.home, "--workspace", box.workspace],
+  });
+  onTestFinished(() => client.close());
+  const { dispatch } = await toOpenAITools(client);
+  const call = (name: string, args: unknown): OpenAIToolCall => ({
+    id: "c",
+    function: { name, arguments: args as string },
+  });
+  const definition = {
+    name: "double_it",
+    description: "Doubles a number.",
+    strategy: { type: "js", source: "return `twice is ${(input.n ?? 1) * 2}`" },
+    input_schema: { type: "object", properties: { n: { type: "number" } } },
+  };
+  const made = await dispatch(call("tool_create", { action: "create", definition }));
+  expect(made.content).toContain("double_it");
+  expect((await dispatch(call("double_it", '{"n": 4}'))).content).toBe("twice is 8");
+  expect((await dispatch(call("double_it", undefined))).content).toBe("twice is 2");
+  expect((await dispatch(call("double_itt", "{}"))).content).toMatch(
+    /unknown_tool[\s\S]*Did you mean "double_it"/,
+  );
+});
+
 test("strict schemas: everything required, optional things nullable, nothing else allowed", async () => {
   const box = await sandbox();
   const client = await connectCamel({

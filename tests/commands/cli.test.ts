@@ -149,14 +149,18 @@ describe("policy explain", () => {
   test("names the decision, the rule and the line's file; the exit code tells them apart", async () => {
     const box = await sandbox({
       "home/config.yaml":
-        "rules:\n  - { tool: memory_get, path: 'memory/private/**', decision: deny, reason: private }\n  - { tool: memory_get, path: 'memory/plans/**', decision: ask }\n",
+        "rules:\n  - { tool: memory_get, path: 'memory/private/**', decision: deny, reason: private }\n  - { tool: memory_get, path: 'memory/plans/**', decision: ask }\nscopes:\n  - match: { agent: guest }\n    tools: { deny: [cron] }\n",
     });
     const explain = (filePath: string): ReturnType<typeof runCli> =>
       runCli(["policy", "explain", "memory_get", JSON.stringify({ filePath })], box);
     const denied = await explain("memory/private/x.md");
     expect(denied.code).toBe(4);
-    expect(denied.stdout).toMatch(/deny: rules\[0\].*private[\s\S]*decided by: .*config\.yaml/);
-    expect((await explain("memory/plans/x.md")).code).toBe(3);
+    expect(denied.stdout).toMatch(/deny: rules\[0\].*private[\s\S]*decided by: .*config\.yaml:2\n/);
+    const asked = await explain("memory/plans/x.md");
+    expect(asked.code).toBe(3);
+    expect(asked.stdout).toContain("config.yaml:3\n");
+    const guest = await runCli(["policy", "explain", "cron", '{"action":"list"}', "--agent", "guest"], box);
+    expect(guest.stdout).toContain("config.yaml:6 (scopes[0])");
     expect((await explain("MEMORY.md")).code).toBe(0);
     const json = await runCli(["policy", "explain", "memory_get", '{"filePath":"MEMORY.md"}', "--json"], box);
     expect(JSON.parse(json.stdout)).toMatchObject({ decision: "allow", tool: "memory_get" });
@@ -238,9 +242,32 @@ describe("token and serve", () => {
   });
 });
 
-test("demo walks through the tools and ends with 0", async () => {
+test.each([
+  ["call", "memory_get", '{"filePath":"MEMORY.md"}'],
+  ["checkpoint", "list"],
+  ["cron", "list"],
+  ["memory", "get", "MEMORY.md"],
+  ["patch", "-"],
+])("%s inside a job's run is part of that run: a scope for runs holds", async (...words) => {
+  const box = await sandbox({
+    "home/config.yaml": 'scopes: [{ match: { depth: 1 }, tools: { deny: ["*"] } }]\n',
+    "workspace/MEMORY.md": "Tea.\n",
+  });
+  const stdin = "*** Begin Patch\n*** Add File: a.txt\n+a\n*** End Patch\n";
+  const outside = await runCli(words, box, { stdin });
+  expect(outside.code, outside.stderr).toBe(0);
+  const inside = await runCli(words, box, { stdin, env: { CAMEL_DEPTH: "1" } });
+  expect(inside.code).toBe(1);
+  expect(inside.stdout + inside.stderr).toContain("denied_by_policy");
+});
+
+test("demo walks through every tool that is listed, asks a person, shows refusals, and ends with 0", async () => {
   const result = await runCli(["demo"], await sandbox());
   expect(result.code).toBe(0);
-  expect(result.stdout).toContain("memory_get");
+  const listed = result.stdout.split("\n")[1]?.trim().split(", ") ?? [];
+  expect(listed).toContain("apply_patch");
+  const called = new Set([...result.stdout.matchAll(/^> (\w+) {2}/gm)].map(([, tool = ""]) => tool));
+  expect([...called].toSorted()).toEqual(listed.toSorted());
+  expect(result.stdout).toMatch(/^\? main \(camel-demo\) wants to call memory_write:$/m);
   expect(result.stdout).toContain("denied_by_policy");
 });

@@ -199,6 +199,20 @@ describe("registrations", () => {
     });
   });
 
+  test("what `claude mcp add` wrote for this folder is found too", async () => {
+    const box = await sandbox();
+    const servers = (command: string): string =>
+      JSON.stringify({ projects: { [box.workspace]: { mcpServers: { camel: { command } } } } });
+    await box.write("home/.claude.json", servers(process.execPath));
+    expect((await examine(box)).of("hosts")).toMatchObject([
+      { status: "ok", says: expect.stringContaining('"camel" for this folder') as unknown },
+    ]);
+    await box.write("home/.claude.json", servers("/gone/node"));
+    expect((await examine(box)).of("hosts")).toMatchObject([
+      { status: "fail", remedy: "claude mcp remove camel -s local" },
+    ]);
+  });
+
   test("a host's broken file is a warning", async () => {
     const box = await sandbox({ "home/.codex/config.toml": "x = \n" });
     expect((await examine(box)).of("hosts")).toMatchObject([

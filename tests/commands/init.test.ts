@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { configTemplate, EXAMPLES } from "../../src/commands/config-template.ts";
-import { parseConfig } from "../../src/config-load.ts";
+import { parseConfig } from "../../src/config-parse.ts";
 import { defaultConfig } from "../../src/config-defaults.ts";
 import { runCli, sandbox } from "../harness.ts";
 
@@ -13,10 +13,10 @@ test.each(["user", "project"] as const)(
   "the %s file is valid as written and with every setting on",
   async (scope) => {
     const text = configTemplate(scope);
-    expect(await parseConfig(text, "new.yaml")).toEqual(defaultConfig);
+    expect((await parseConfig(text, "new.yaml")).config).toEqual(defaultConfig);
     const all = uncommented(text);
     expect(all).toMatch(/^tools:$/m);
-    expect(await parseConfig(all, "all.yaml")).toEqual(defaultConfig);
+    expect((await parseConfig(all, "all.yaml")).config).toEqual(defaultConfig);
   },
 );
 
@@ -43,7 +43,8 @@ test("every setting is explained", () => {
 test.each(Object.entries(EXAMPLES))("the example for %s is valid", async (key, example) => {
   const path = key.split(".");
   const yaml = path.map((part, depth) => `${"  ".repeat(depth)}${part}:\n`).join("");
-  let value: unknown = await parseConfig(`${yaml}${"  ".repeat(path.length)}${example}\n`, "example.yaml");
+  const text = `${yaml}${"  ".repeat(path.length)}${example}\n`;
+  let value: unknown = (await parseConfig(text, "example.yaml")).config;
   for (const part of path) value = (value as Record<string, unknown>)[part];
   expect(value).toHaveLength(1);
 });

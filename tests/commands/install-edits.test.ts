@@ -156,11 +156,23 @@ describe("YAML", async () => {
     ['{ "servers": {}, "a": 1 }', '{ "servers": {"camel":{"command":"npx"}}, "a": 1 }'],
     ["other: 1", "other: 1\nservers:\n  camel:\n    command: npx\n"],
     [
+      "servers:\n    a:\n        b: 1\n        # of a\n\n    # of servers\n\n# end\n",
+      "servers:\n    a:\n        b: 1\n        # of a\n\n    # of servers\n    camel:\n      command: npx\n\n# end\n",
+    ],
+    ["servers: {\n  a: 1 # of a\n}\n", 'servers: {\n  a: 1, "camel":{"command":"npx"} # of a\n}\n'],
+    ["servers: {\n  a: 1, # of a\n}\n", 'servers: {\n  a: 1, "camel":{"command":"npx"} # of a\n}\n'],
+    [
       "servers:\n  a:\n    b: |\n      text\n\nother: 1\n",
       "servers:\n  a:\n    b: |\n      text\n  camel:\n    command: npx\n\nother: 1\n",
     ],
   ])("%j", (before, after) => {
     expect(yaml.set(before, PLACE, { command: "npx" })).toBe(after);
+  });
+
+  test("a comment beside another entry in braces stays when ours goes", () => {
+    expect(yaml.remove("servers: {\n  a: 1, # of a\n  camel: {b: 2}\n}\n", PLACE)).toBe(
+      "servers: {\n  a: 1 # of a\n}\n",
+    );
   });
 
   test("fields change one by one, comments beside them stay", () => {

@@ -47,10 +47,13 @@ const read = (path: string): Promise<string> => readFile(path, "utf8");
 function dataOf(id: HostId, text: string): Entry {
   const parsers: Record<string, (text: string) => unknown> = {
     json: (json) => parseJsonc(json) as unknown,
-    toml: parseToml,
+    toml: (toml) => parseToml(toml, { integersAsBigInt: "asNeeded" }),
     yaml: (yaml) => parseYaml(yaml) as unknown,
   };
-  return JSON.parse(JSON.stringify(parsers[hostOf(id).format]?.(text))) as Entry;
+  const data = parsers[hostOf(id).format]?.(text);
+  return JSON.parse(
+    JSON.stringify(data, (_key, one: unknown) => (typeof one === "bigint" ? String(one) : one)),
+  ) as Entry;
 }
 
 function serversOf(id: HostId, text: string): Record<string, Entry> {
@@ -229,12 +232,76 @@ theme = "dark"
   expect(await read(path)).toBe(`[tui]\ntheme = "dark"\n`);
 });
 
-test("a Codex file that holds the entry inline is refused rather than broken", async () => {
+const CODEX_ENTRY = `[mcp_servers.camel]\ncommand = "npx"\nargs = [ "-y", "camel-mcp" ]\n`;
+
+test.each([
+  ['mcp_servers = { other = { command = "x" } } # all\na = 1\n', "other", undefined],
+  ["mcp_servers = {}\n", undefined, undefined],
+  ['mcp_servers = { camel = { command = "old" }, other = { command = "x" } }\n', "other", undefined],
+  ['mcp_servers = { camel.command = "old", camel.cwd = "/x" }\n', undefined, undefined],
+  ['mcp_servers.other.command = "x"\n', "other", `\n${CODEX_ENTRY}`],
+  ['mcp_servers.camel.command = "old" # c\nmodel = "m"\n', undefined, `model = "m"\n\n${CODEX_ENTRY}`],
+  ['[mcp_servers]\n  camel.command = "old"\n  other.command = "x"\n', "other", `\n${CODEX_ENTRY}`],
+  ['[mcp_servers]\ncamel = { command = "old" }\nother = { command = "x" }\n', "other", `\n${CODEX_ENTRY}`],
+  ['[mcp_servers.camel.env]\nA = "1"\n', undefined, `${CODEX_ENTRY}\n[mcp_servers.camel.env]\nA = "1"\n`],
+  ["big = 9223372036854775807\n", undefined, `\n${CODEX_ENTRY}`],
+])("Codex may write its servers as %j", async (before, other, end) => {
   const machine = await linux();
-  const text = `[mcp_servers]\ncamel = { command = "old" }\n`;
-  const path = await given(pathOf("codex", "user", machine), text);
-  await expect(install("codex", machine)).rejects.toThrow("left alone");
+  const path = await given(pathOf("codex", "user", machine), before);
+  await install("codex", machine);
+  const text = await read(path);
+  expect(serversOf("codex", text)["camel"]).toMatchObject({ command: "npx", args: ["-y", "camel-mcp"] });
+  if (end !== undefined) expect(text.slice(-end.length)).toBe(end);
+  expect((await install("codex", machine)).action).toBe("unchanged");
+  await uninstall("codex", machine);
+  expect(Object.keys(serversOf("codex", await read(path)) ?? {})).toEqual(other === undefined ? [] : [other]);
+  if (!before.includes("camel")) expect(await read(path)).toBe(before);
+});
+
+test.each<[HostId, string]>([
+  ["gemini", '{ "theme": "dark" }'],
+  ["gemini", "// mine\n"],
+  ["codex", "model = 1"],
+  ["goose", "model: x # mine"],
+  ["continue", "name: x\n"],
+])("%s: out again, %j has no empty rest of ours", async (id, before) => {
+  const machine = await linux();
+  const path = await given(pathOf(id, "user", machine), before);
+  await install(id, machine);
+  await install(id, machine, HTTP);
+  await uninstall(id, machine);
+  expect(await read(path)).toBe(before);
+});
+
+test("a file that was changed since keeps what came in", async () => {
+  const machine = await linux();
+  const path = await given(pathOf("gemini", "user", machine), '{\n  "theme": "dark"\n}\n');
+  await install("gemini", machine);
+  await writeFile(path, (await read(path)).replace("dark", "light"));
+  await uninstall("gemini", machine);
+  expect(await read(path)).toBe('{\n  "theme": "light",\n  "mcpServers": {}\n}\n');
+});
+
+test("what can't be edited is left alone, and nothing is said about lines that aren't there", async () => {
+  const machine = await linux();
+  const text = "base: &b {cmd: x}\nextensions: {camel: *b}\n";
+  const path = await given(pathOf("goose", "user", machine), text);
+  await expect(install("goose", machine)).rejects.toMatchObject({
+    code: "invalid_config",
+    message: `${path}: it is written in a way that can't be edited safely. The file was left alone.`,
+    next: expect.stringContaining("--print") as unknown,
+  });
   expect(await read(path)).toBe(text);
+});
+
+test.each<[HostId, string, Entry]>([
+  ["goose", "extensions:\n  camel:\n    cmd: old\n    timeout: 20\n", { cmd: "npx", timeout: 20 }],
+  ["copilot", '{"mcpServers":{"camel":{"tools":["memory_get"]}}}', { command: "npx", tools: ["memory_get"] }],
+])("%s: a limit that the user set isn't lifted", async (id, text, expected) => {
+  const machine = await linux();
+  const path = await given(pathOf(id, "user", machine), text);
+  await install(id, machine);
+  expect(serversOf(id, await read(path))["camel"]).toMatchObject(expected);
 });
 
 test("header look-alikes inside strings are not headers", async () => {

@@ -67,10 +67,10 @@ describe("help", () => {
     const commands = [...section.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name ?? "");
     expect(commands).toContain("install");
     for (const name of commands) {
-      const page = await runCli([name, "--help"], box);
+      const [page, same] = await Promise.all([runCli([name, "--help"], box), runCli(["help", name], box)]);
       expect(page.code).toBe(0);
       expect(page.stdout, name).toMatch(new RegExp(`^camel-mcp ${name}\\b`));
-      expect((await runCli(["help", name], box)).stdout).toBe(page.stdout);
+      expect(same.stdout).toBe(page.stdout);
     }
   });
 });

@@ -16,6 +16,7 @@ export const LISTED = [
     " ",
   ),
   ..."if for while case export set hash python3.12 perl5.36 column uniq java go".split(" "),
+  ..."mytool ctags objdump tsc chpst".split(" "),
 ];
 
 const shellSyntax = [
@@ -255,7 +256,44 @@ const awkAndSed = [
   "sed",
 ];
 
+/** What only looks like the uses of awk and sed that pass. */
+const nearlyHarmlessScripts = [
+  `awk 'NR > 1 {print > "CANARY"}' file`,
+  `awk '{if ($1 > 1) print > "CANARY"}' file`,
+  `awk '{print "if (" > "CANARY)"}' file`,
+  `awk '{print ($1) > "CANARY"}' file`,
+  `awk '$1 > 2 {print | "sh"}' file`,
+  "sed -e p -e 'w CANARY' file",
+  "sed -ne '1w CANARY' file",
+  "sed --expression='1e touch CANARY' file",
+  "sed 's/a/b/; w CANARY' file",
+  "sed '/a/,/b/w CANARY' file",
+  "sed '1!e touch CANARY' file",
+  "sed -n '2{w CANARY' file",
+  "sed 'y/a/b/;e' file",
+  "sed -e",
+  // Where a pattern ends depends on the sed, so that for some of them a file is written.
+  "sed 's/[/]/g;s/w CANARY/p/' file",
+  "sed 's/[[:x:]/]/w CANARY/p/' file",
+  "sed '/[/]/w CANARY/p' file",
+];
+
+/** Of a program that nobody here knows, an option that is called so. */
+const tellingOptions = [
+  "mytool --exec ./x",
+  "mytool --exec-cmd=./x",
+  "mytool -exec ./x",
+  "mytool --pager ./x",
+  "mytool --diff-program=./x",
+  "mytool --plugin ./x.so",
+  "mytool --post-hook ./x",
+];
+
 const otherNames = [
+  "ctags --options=x",
+  "objdump --plugin x",
+  "tsc --noEmit",
+  "chpst -u x ls",
   "python3.12 x.py",
   "perl5.36 -e x",
   "php8.2 -r x",
@@ -297,6 +335,8 @@ export const HOSTILE_LINES: readonly string[] = [
   ...operandsThatWrite,
   ...gitThatDoesMore,
   ...awkAndSed,
+  ...nearlyHarmlessScripts,
+  ...tellingOptions,
   ...otherNames,
   ...limits,
 ];
@@ -405,6 +445,21 @@ export const BENIGN_LINES: readonly string[] = [
   "sed -E 's#(a|b)+#[&]#' file",
   "sed '$d' file",
   "cat file | sed 's/^/> /'",
+  "awk 'NR>1' file",
+  "awk '$3 > 100 {print $1}' file",
+  "awk '{if ($2 > 1) n++} END {print n}' file",
+  String.raw`awk '/^\d+\s/ {print}' file`,
+  "sed -n '/a/,/b/p' file",
+  "sed -e 's/a/b/' -e 's/c/d/' file",
+  "sed 's/a/b/; s/c/d/' file",
+  "sed -n '2{p;q}' file",
+  "sed '/x/!d' file",
+  "sed '1~2d' file",
+  "sed 'y/abc/xyz/' file",
+  "sed 's/[[:space:]]*$//' file",
+  "git config user.name",
+  "date +%F -d yesterday",
+  "mytool status --format json",
 ];
 
 /** Values for a placeholder: each would make the canary if anything but the program read it. */

@@ -8,6 +8,7 @@ import { coveringEntries, exactEntries } from "../../src/pipeline/allowlist.ts";
 import { ruleMatches } from "../../src/pipeline/rules.ts";
 import { judgeArgv, judgeCommandLine } from "../../src/tools/dynamic/command-policy.ts";
 import { lexCommand } from "../../src/tools/dynamic/command-lexer.ts";
+import { createFakeClock } from "../fake-clock.ts";
 import { call, sandbox, startCamel } from "../harness.ts";
 import { untilGone } from "./until-gone.ts";
 import { BENIGN_LINES, HOSTILE_LINES, HOSTILE_TEMPLATES, HOSTILE_VALUES, LISTED } from "./command-corpus.ts";
@@ -313,7 +314,10 @@ describe("shell tools, run for real beside a canary", () => {
   test.skipIf(process.platform === "win32")(
     "what a program started ends with it, in time or not",
     async () => {
-      const camel = await startCamel(await sandbox(open), { env: { PATH: process.env["PATH"] } });
+      const box = await sandbox(open);
+      const clock = createFakeClock();
+      const env = { PATH: process.env["PATH"] };
+      const [camel, later] = [await startCamel(box, { env }), await startCamel(box, { env, clock })];
       const make = (name: string, command_template: string) =>
         call(camel, "tool_create", {
           action: "create",
@@ -322,15 +326,17 @@ describe("shell tools, run for real beside a canary", () => {
             description: "x",
             strategy: { type: "shell", command_template },
             sandbox: "off",
-            timeout_seconds: 0.3,
           },
         });
       await make("leaves_behind", "sh -c 'sleep 300 & echo $!'");
-      await make("hangs_with_child", "sh -c 'sleep 300 & echo $!; wait'");
-      const pids = [
-        Number((await call(camel, "leaves_behind", {})).text),
-        Number(/stdout:\n(\d+)/.exec((await call(camel, "hangs_with_child", {})).text)?.[1]),
-      ];
+      await make("hangs_with_child", "sh -c 'sleep 300 & echo $! | tee child.pid; wait'");
+      const pids = [Number((await call(camel, "leaves_behind", {})).text)];
+      const hanging = call(later, "hangs_with_child", {});
+      const pidOf = () => readFile(join(box.workspace, "child.pid"), "utf8").then(Number, () => 0);
+      await expect.poll(pidOf).toBeGreaterThan(1);
+      pids.push(await pidOf());
+      clock.advance(3_600_000);
+      expect(await hanging).toMatchObject({ isError: true, code: "timeout" });
       for (const pid of pids) {
         expect(pid).toBeGreaterThan(1);
         await untilGone(pid);

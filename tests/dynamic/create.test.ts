@@ -55,4 +55,90 @@ describe("tool_create", () => {
     const result = await call(camel, "say_loud", { input: "abc" });
     expect(result.text).toBe("<ABC|ABC>\n");
   });
+
+  /** What models write when they haven't read the form. */
+  const echo = { type: "shell", command_template: "echo {{text}}" };
+  test.each([
+    ["command", { strategy: { type: "shell", command: "echo {{text}}" } }],
+    ["a strategy's name", { strategy: "shell", command_template: "echo {{text}}" }],
+    ["a type alone", { type: "bash", command: "echo {{text}}" }],
+    ["a list of steps", { strategy: { type: "composite", steps: ["base"] }, parameters: textSchema("text") }],
+    ["steps with other keys", { strategy: { type: "chain", steps: [{ tool: "base", input: "{{input}}" }] } }],
+    ["code", { strategy: { type: "javascript", code: "(input) => input.text" }, schema: textSchema("text") }],
+    ["a schema of properties", { strategy: echo, input_schema: { text: { type: "string" } } }],
+    [
+      "required on a parameter",
+      { strategy: echo, parameters: { properties: { text: { type: "string", required: true } } } },
+    ],
+    ["examples in short", { strategy: echo, examples: [{ input: "hi", expect: "hi" }] }],
+    ["an output", { strategy: echo, examples: [{ input: { text: "hi" }, output: "hi" }] }],
+  ])("understands %s", async (_what, definition) => {
+    const camel = await startCamel(await sandbox());
+    const base = { name: "base", description: "x", strategy: echo };
+    await call(camel, "tool_create", { action: "create", definition: base });
+    const made = await call(camel, "tool_create", {
+      action: "create",
+      name: "naive",
+      description: "x",
+      definition,
+    });
+    expect(made.isError, made.text).toBeUndefined();
+    const result = await call(camel, "tool_create", { action: "run", name: "naive", input: "hello" });
+    expect(result.text).toContain("hello");
+  });
+
+  test("fields beside the action are a definition, and an update may name only what changes", async () => {
+    const camel = await startCamel(await sandbox());
+    const made = await call(camel, "tool_create", {
+      action: "create",
+      name: "naive",
+      description: "x",
+      strategy: echo,
+    });
+    expect(made.isError, made.text).toBeUndefined();
+    const updated = await call(camel, "tool_create", {
+      action: "update",
+      name: "naive",
+      definition: { description: "Says it." },
+    });
+    expect(updated.text).toContain("version 2");
+    expect((await call(camel, "naive", { text: "still" })).text).toBe("still\n");
+  });
+
+  test.each([
+    ["echo {input}", "write {{input}}"],
+    ['echo "$1"', "write {{input}}"],
+    ["echo $input", "{{name}}"],
+    ["cat {{file}} | wc -l", '"pipeline": ["cat {{file}}","wc -l"]'],
+    ["echo {{x}} > out", "tool's answer"],
+    ["cat docs/{{file}}.md", "becomes {{file}}"],
+  ])("says how %s is meant to be written", async (command_template, next) => {
+    const camel = await startCamel(await sandbox());
+    const refused = await call(camel, "tool_create", {
+      action: "create",
+      definition: { name: "naive", description: "x", strategy: { type: "shell", command_template } },
+    });
+    expect(refused.code).toBe("invalid_input");
+    expect(refused.text).toContain(next);
+  });
+
+  test.each([
+    [{ name: "countLines", strategy: echo }, "such as count_lines"],
+    [{ strategy: echo, input_schema: textSchema("text", "other") }, '"other" isn\'t used'],
+    [{ strategy: { type: "http", url: "https://example.com/{city}" } }, "write {{city}}"],
+    [{ strategy: { type: "python", code: "x" } }, "'shell'"],
+  ])("says what is wrong with %j", async (definition, what) => {
+    const camel = await startCamel(await sandbox());
+    const refused = await call(camel, "tool_create", {
+      action: "create",
+      definition: { name: "naive", description: "x", ...definition },
+    });
+    expect(refused.code).toBe("invalid_input");
+    expect(refused.text).toContain(what);
+  });
 });
+
+function textSchema(...names: string[]): object {
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  return { type: "object", properties, required: names };
+}

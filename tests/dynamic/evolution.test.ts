@@ -214,6 +214,15 @@ runner: { use: openai, openai: { baseUrl: "http://127.0.0.1:${port}/v1", model: 
     });
     expect(derived.structured).toMatchObject({ name: "from_words" });
     expect((await call(camel, "from_words", { input: "x" })).text).toBe("x");
+    // One that can't be used goes back to the runner with the reason, twice at most.
+    answers.push(tolerant("Bad Name"), tolerant("second_try"));
+    const again = { action: "create", description: "Gives text back" };
+    expect((await call(camel, "tool_create", again)).structured).toMatchObject({ name: "second_try" });
+    expect(prompts.at(-1)).toContain("such as bad_name");
+    const before = prompts.length;
+    answers.push(tolerant("B"), tolerant("B"), tolerant("B"));
+    expect((await call(camel, "tool_create", again)).text).toContain("Fill in this form");
+    expect(prompts).toHaveLength(before + 3);
   });
 
   test("llm tools ask the runner and mark its words", async () => {

@@ -39,6 +39,25 @@ async function run(camel: Camel, strategy: object, rest: object = {}) {
 const command = (command_template: string) => ({ command_template });
 
 describe("files that no argument names", () => {
+  test("a pattern isn't a file, whatever it is called, and a file is one through a pattern too", async () => {
+    const { camel } = await start({
+      "workspace/src/a.ts": "const a = '/etc/passwd .env';\n",
+      "workspace/docs/b.md": "x\n",
+      "workspace/.env": "SECRET=hush\n",
+    });
+    for (const line of ["grep -n /etc/passwd src/a.ts", "grep -rn .env src", "diff -r src src"]) {
+      const result = await run(camel, command(line));
+      expect(result.isError, `${line}: ${result.text}`).toBeUndefined();
+    }
+    for (const line of ["grep -e x .env", "cat .e*", "cat .[e]nv", "cat {.env,a}", "cat ./.en?"])
+      expect(await run(camel, command(line)), line).toMatchObject({
+        isError: true,
+        code: "denied_by_policy",
+      });
+    for (const line of ["grep -e x /etc/hostname", "cat ~nobody/x"])
+      expect(await run(camel, command(line)), line).toMatchObject({ isError: true });
+  });
+
   test("a search through folders shows no file that policy hides", async () => {
     const { camel } = await start({
       "workspace/src/a.ts": "const a = 1;\n",

@@ -94,6 +94,11 @@ export const HOSTILE_PROGRAMS: Record<string, string> = {
     "const f = () => new Promise((r) => r()).then(() => Promise.all([f(), f()])); await f();",
   "a queue that only grows": "for (;;) Promise.resolve().then(() => {});",
   "words that blow up": "return /^(\\w+\\s?)*$/.test('a'.repeat(50) + '!');",
+  "an iterator without end":
+    "return Array.from({ [Symbol.iterator]: () => ({ next: () => ({ done: false }) }) }).length;",
+  "a set that is never finished": "const s = new Set([1]); for (const x of s) { s.delete(x); s.add(x + 1); }",
+  "a raw string of holes": "return String.raw({ raw: { length: 2 ** 53 - 1 } }).length;",
+  "an array turned round": "return Array.prototype.reverse.call({ length: 2 ** 53 - 1 }).length;",
   // more memory
   "floats without end": "const a = []; for (;;) a.push(new Float64Array(1e6).fill(1));",
   "a buffer that grows":

@@ -6,12 +6,13 @@ import { untilGone } from "./until-gone.ts";
 
 async function makeTools(
   camel: Camel,
-  tools: Record<string, { source: string; rest?: object }>,
+  tools: Record<string, { source: string; rest?: object; seconds?: number }>,
 ): Promise<void> {
-  for (const [name, { rest, source }] of Object.entries(tools)) {
+  for (const [name, { rest, source, seconds = 20 }] of Object.entries(tools)) {
+    const strategy = { type: "js", source, ...rest };
     const made = await call(camel, "tool_create", {
       action: "create",
-      definition: { name, description: "x", timeout_seconds: 0.3, strategy: { type: "js", source, ...rest } },
+      definition: { name, description: "x", timeout_seconds: seconds, strategy },
     });
     expect(made.isError, made.text).toBeUndefined();
   }
@@ -38,7 +39,7 @@ describe("js tools", () => {
     const attack = async ([what, source]: [string, string], index: number): Promise<void> => {
       const name = `hostile_${index}`;
       await makeTools(camel, {
-        [name]: { source, rest: { tools: ["echo_it"], memory_mb: 16, max_calls: 20 } },
+        [name]: { source, rest: { tools: ["echo_it"], memory_mb: 16, max_calls: 20 }, seconds: 0.3 },
       });
       const result = await call(camel, name, { input: "x" });
       expect(result.isError, `${what}: ${result.text.slice(0, 200)}`).toBe(true);
@@ -53,29 +54,31 @@ describe("js tools", () => {
     expect((await call(camel, "echo_it", { input: "still here" })).text).toBe("still here");
     expect(({} as Record<string, unknown>)["value"]).toBeUndefined();
     expect(process.memoryUsage().rss - before).toBeLessThan(600 * 2 ** 20);
-  }, 60_000);
+  });
+
+  test.each([
+    ["const f = (n) => f(n + 1) + 1; return f(0);", "called itself too deeply", "loop"],
+    ["const a = []; for (;;) a.push('x'.repeat(1e6) + a.length);", "ran out of memory", "memory_mb"],
+  ])("says what was too much: %s", async (source, what, next) => {
+    const camel = await startCamel(await sandbox());
+    await makeTools(camel, { too_much: { source, rest: { memory_mb: 16 } } });
+    const { text } = await call(camel, "too_much", { input: "x" });
+    expect(text).toContain(what);
+    expect(text).toContain(next);
+  });
 
   test("tools that call tools don't wait for each other's threads", async () => {
     const camel = await startCamel(await sandbox());
     await makeTools(camel, {
       inner: { source: "return input.input;" },
       middle: { source: "return (await tools.inner(input)).text;", rest: { tools: ["inner"] } },
+      outer: { source: "return (await tools.middle(input)).text;", rest: { tools: ["middle"] } },
     });
-    const made = await call(camel, "tool_create", {
-      action: "create",
-      definition: {
-        name: "outer",
-        description: "x",
-        timeout_seconds: 20,
-        strategy: { type: "js", source: "return (await tools.middle(input)).text;", tools: ["middle"] },
-      },
-    });
-    expect(made.isError, made.text).toBeUndefined();
     const results = await Promise.all(
       Array.from({ length: 16 }, (_, index) => call(camel, "outer", { input: `number ${index}` })),
     );
     expect(results.map((one) => one.text)).toEqual(results.map((_, index) => `number ${index}`));
-  }, 60_000);
+  });
 
   test("types that take for ever to read hold up nobody", async () => {
     const camel = await startCamel(await sandbox());
@@ -98,7 +101,7 @@ describe("js tools", () => {
     }
     expect(answered).toBeGreaterThan(20);
     expect(await making).toMatchObject({ isError: true, code: "invalid_input" });
-  }, 60_000);
+  });
 
   test("arguments too long for any tool don't leave the sandbox", async () => {
     const camel = await startCamel(await sandbox());
@@ -144,6 +147,10 @@ describe("js tools", () => {
       no_json: ["JSON.stringify = () => { for (;;) {} }; return 1;", "1"],
       odd_json: ["JSON.stringify = () => '{'; JSON.parse = () => 5; return 'x';", "x"],
       odd_tools: ["globalThis.__tools = '['; Object.freeze(globalThis); return 2;", "2"],
+      an_arrow: ["(input) => input.input + 'a'", "a"],
+      a_named_function: ["// says b\nasync function run(input) { return 'b' + input.input; }\n", "b"],
+      helpers_first: ["function help() { return 'c'; }\nreturn help();", "c"],
+      one_export: ["export function run() { return 'd'; }", "d"],
       on_one_line: ["const a = 3; export default () => a;", "3"],
       exports_later: ["function f() { return 4; } export { f as default };", "4"],
       lost_promise: ["Promise.reject(new Error('lost')); return 5;", "5"],
@@ -183,7 +190,7 @@ describe("js tools", () => {
     const left = await call(camel, "leaves", { input: "" });
     expect(left.isError, left.text).toBeUndefined();
     await untilGone(Number(left.text));
-  }, 30_000);
+  });
 
   test("nothing of one call is left for the next", async () => {
     const camel = await startCamel(await sandbox());

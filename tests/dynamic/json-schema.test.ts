@@ -6,6 +6,39 @@ const withPattern = (pattern: string) => ({
   properties: { text: { type: "string", pattern } },
 });
 
+describe("a schema that says nothing that can be checked", () => {
+  test.each([
+    { type: "strin" },
+    { type: [] },
+    { enum: "x" },
+    { enum: [] },
+    { type: "string", minLength: "1" },
+    { type: "number", exclusiveMaximum: true },
+    { type: "number", multipleOf: 0 },
+    { type: "array", items: "string" },
+    { type: "array", uniqueItems: "yes" },
+    { type: "object", required: "a" },
+    { type: "object", additionalProperties: "no" },
+    { anyOf: {} },
+  ])("%j is refused", (property) => {
+    expect(inputSchemaProblems({ type: "object", properties: { a: property } })).toHaveLength(1);
+  });
+
+  test.each([
+    { type: ["string", "null"], minLength: 1, maxLength: 5, description: "x", default: "a" },
+    { type: "array", items: { type: "integer", minimum: 0 }, uniqueItems: true },
+    {
+      type: "object",
+      properties: { type: { type: "string" }, enum: { type: "string" } },
+      required: ["type"],
+    },
+    { enum: ["a", 1, null] },
+    { anyOf: [{ type: "string" }, { type: "number" }] },
+  ])("%j is accepted", (property) => {
+    expect(inputSchemaProblems({ type: "object", properties: { a: property } })).toEqual([]);
+  });
+});
+
 describe("a schema that would hang the server", () => {
   test.each([
     "a?".repeat(50) + "a".repeat(50),

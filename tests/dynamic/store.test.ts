@@ -119,6 +119,8 @@ describe("sealed store", () => {
     expect([...found.keys()]).toEqual(["item_0", "item_2"]);
     expect(refused).toMatchObject([{ name: "item_1" }]);
     expect(await readdir(join(folder, "refused"))).toHaveLength(1);
+    // Another process, or this one after a restart, says so too.
+    expect((await store(box).load()).refused).toMatchObject([{ name: "item_1" }]);
     expect(await readdir(folder)).not.toContain("item_1.tool");
     await items.change("item_1", () => ({ value: 9 }));
     expect((await items.load()).items.get("item_1")).toEqual({ value: 9 });

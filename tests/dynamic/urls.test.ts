@@ -63,7 +63,12 @@ const HOSTILE_URLS: readonly string[] = [
     " ",
   ),
   // names of private networks
-  ..."printer.local db.internal nas.lan wiki.corp intranet.home.arpa x.localdomain".split(" "),
+  ..."printer.local db.internal nas.lan wiki.corp intranet.home.arpa x.localdomain home.arpa local. router WPAD".split(
+    " ",
+  ),
+  ..."localhost4.localdomain4 localhost6.localdomain6 host.docker.internal kubernetes.default.svc.cluster.local".split(
+    " ",
+  ),
 ].map((host) => `http://${host}/latest/meta-data/`);
 
 const HOSTILE_FORMS: readonly string[] = [
@@ -90,6 +95,8 @@ const HOSTILE_FORMS: readonly string[] = [
   "http://example.com:25/",
   "http://example.com:6379/",
   "http://8.8.8.8:53/",
+  "http://example.com:445/",
+  "http://example.com:5432/",
   "blob:http://example.com/x",
   "http+unix://%2Fvar%2Frun/x",
   "HtTp://LOCALHOST/",
@@ -428,6 +435,33 @@ describe("requests, sent for real to loopback", () => {
     const shown = JSON.stringify(await call(camel, "ask_host", {}));
     expect(shown).toContain("[secret pass]");
     expect(shown).not.toMatch(/\(secret|%28secret/);
+  });
+
+  test("a redirect may lead to a host that the envelope names, and to no other", async () => {
+    const { port } = await canary((request, response) => {
+      if (request.url === "/moved")
+        response.writeHead(302, { location: `http://localhost:${port}/here` }).end();
+      else response.end("here");
+    });
+    const box = await sandbox({
+      "home/config.yaml": "urlAccess: { allowLoopback: true }\nautonomy: { level: full }\n",
+    });
+    const camel = await startCamel(box);
+    for (const [name, envelope] of [
+      ["goes_there", { hosts: ["localhost"] }],
+      ["stays_here", {}],
+    ] as const)
+      await call(camel, "tool_create", {
+        action: "create",
+        definition: {
+          name,
+          description: "x",
+          envelope,
+          strategy: { type: "http", url: `http://127.0.0.1:${port}/moved` },
+        },
+      });
+    expect((await call(camel, "goes_there", {})).text).toBe("here");
+    expect(await call(camel, "stays_here", {})).toMatchObject({ isError: true, code: "approval_required" });
   });
 
   test("credentials and bodies don't cross origins", async () => {

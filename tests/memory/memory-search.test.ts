@@ -53,6 +53,50 @@ describe("memory_search", () => {
     ]);
   });
 
+  test("a phrase of common words is found among thousands that hold them apart, and can be left out", async () => {
+    for (let at = 0; at < 40; at += 1) {
+      const lines = Array.from(
+        { length: 40 },
+        (_, line) => `The plan of group ${line}: new plan, old group.`,
+      );
+      await place.write(`memory/${at}.md`, `${lines.join("\n\n")}\n`);
+    }
+    await place.write(
+      "memory/zz.md",
+      `It was about the group plan of somebody, ${"and so on ".repeat(9)}.\n`,
+    );
+    const tool = createMemorySearchTool();
+    const { structured } = await place.call(tool, { query: '"group plan"' });
+    expect(files(structured)).toEqual(["memory/zz.md"]);
+    const others = await place.call(tool, { query: 'somebody -"plan somebody elsewhere" group plan' });
+    expect(files(others.structured)[0]).toBe("memory/zz.md");
+    const without = await place.call(tool, { query: 'somebody -"about somebody"', maxResults: 50 });
+    expect(files(without.structured)).toEqual([]);
+  });
+
+  test.each([
+    ["March 9", "memory/diary.md:9"],
+    ["9 March 2026", "memory/diary.md:9"],
+    ["2026-03-10", "memory/diary.md:13"],
+    ["April 2026", "memory/diary.md:19"],
+    ["3/12/26", "memory/chat.md:2"],
+    ["12 March", "memory/chat.md:2"],
+  ])("a date in the text, in numbers, is what %j means", async (date, wanted) => {
+    await place.write(
+      "memory/diary.md",
+      "# Diary\n\n## 2026-03-08\n\nA walk in the park.\n\n## 2026/03/09\n\nA walk to the harbour.\n\n### 10.3.2026\n\nA walk in the rain.\n\n## Later\n\n## 2026年4月2日\n\nA walk at night.\n",
+    );
+    await place.write(
+      "memory/chat.md",
+      "[11/03/2026, 9:15] Ann: a walk was nice\n[12/03/2026, 9:15] Ann: a walk was long\n[13/03/2026, 9:15] Ann: a walk was short\n",
+    );
+    const { structured } = await place.call(createMemorySearchTool(), { query: `a walk on ${date}` });
+    const [file, line] = wanted.split(":");
+    const [first] = (structured?.results ?? []) as { file: string; startLine: number; endLine: number }[];
+    expect(first).toMatchObject({ file });
+    expect(first && first.startLine <= Number(line) && Number(line) <= first.endLine).toBe(true);
+  });
+
   test("finds words in scripts without spaces, without diacritics and in other forms", async () => {
     await place.write("memory/zh.md", "我们决定星期五去北京参观博物馆。\n");
     await place.write("memory/fr.md", "Le café préféré de Zoë est fermé.\n");
@@ -61,6 +105,24 @@ describe("memory_search", () => {
     expect(files((await place.call(tool, { query: "博物馆在哪里" })).structured)).toEqual(["memory/zh.md"]);
     expect(files((await place.call(tool, { query: "zoe prefere" })).structured)).toEqual(["memory/fr.md"]);
     expect(files((await place.call(tool, { query: "buy bicycle" })).structured)).toEqual(["memory/en.md"]);
+    await place.write("memory/phone.md", "That’s Anna’s umbrella.\n");
+    await place.write("memory/it.md", "Il direttore dell'Accademia arriva domani.\n");
+    await place.write("memory/tr.md", "Toplantı Ankara'da, Ali'nin ofisinde.\n");
+    await place.write("memory/ja.md", "ｶﾞﾗｽの花瓶を買った。\n");
+    await place.write("memory/ar.md", "وصلنا إلى المكتبة بالسيارة.\n");
+    await place.write("memory/en2.md", "Her education was paid for.\n");
+    for (const [query, file] of [
+      ["Anna", "phone"],
+      ["what's that umbrella", "phone"],
+      ["accademia", "it"],
+      ["Ali", "tr"],
+      ["ガラス", "ja"],
+      ["سيارة", "ar"],
+      ["educaton", "en2"],
+    ]) {
+      const { structured } = await place.call(tool, { query });
+      expect.soft([query, files(structured)]).toEqual([query, [`memory/${file}.md`]]);
+    }
   });
 
   test("skips links, binary and broken text with a count", async () => {
@@ -84,12 +146,26 @@ describe("memory_search", () => {
     ]);
   });
 
-  test("refuses an empty query and a bad date with the next step", async () => {
-    await expect(place.call(createMemorySearchTool(), { query: " " })).rejects.toMatchObject({
-      code: "invalid_input",
-    });
-    await expect(place.call(createMemorySearchTool(), { query: "a", since: "soon" })).rejects.toMatchObject({
-      next: "Write it as YYYY-MM-DD.",
-    });
+  test.each([
+    [{ query: " " }, "Say what to look for, in a few words."],
+    [{ query: "a".repeat(2001) }, "Say what to look for in at most 2000."],
+    [{ query: "a", maxResults: 51 }, "Use a whole number from 1 to 50."],
+    [{ query: "a", since: "soon" }, "Write it as YYYY-MM-DD."],
+    [{ query: "a", until: "2026-02-31" }, "Write it as YYYY-MM-DD."],
+    [
+      { query: "a", since: "2026-02-02", until: "2026-02-01" },
+      "Swap them: since is the first day, until the last.",
+    ],
+  ])("refuses %j with the next step", async (input, next) => {
+    const refused = place.call(createMemorySearchTool(), input);
+    await expect(refused).rejects.toMatchObject({ code: "invalid_input", next });
+  });
+
+  test("an empty parameter is none, and a query of nothing but long unknown words ends", async () => {
+    await place.write("MEMORY.md", "A walk to the harbour.\n");
+    const tool = createMemorySearchTool();
+    const found = await place.call(tool, { query: "harbour", file: "", path: "", since: "" });
+    expect(files(found.structured)).toEqual(["MEMORY.md"]);
+    expect(files((await place.call(tool, { query: "x".repeat(2000) })).structured)).toEqual([]);
   });
 });

@@ -49,6 +49,9 @@ describe("memory_write", () => {
     expect((await readBlob(place.home, entry!.before!)).toString()).toBe("one\ntwo\nthree\n");
     await place.call(tool, { action: "forget", file: "memory/a.md", oldText: "2" });
     expect(await read("memory/a.md")).toBe("one\nthree\n");
+    await place.write("memory/p.md", "one\n\ntwo\n\n## End\n");
+    await place.call(tool, { action: "forget", file: "memory/p.md", oldText: "two" });
+    expect(await read("memory/p.md")).toBe("one\n\n## End\n");
     await expect(
       place.call(tool, { action: "forget", file: "memory/a.md", oldText: "e" }),
     ).rejects.toMatchObject({
@@ -110,13 +113,33 @@ describe("memory_write", () => {
     ).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("refuses credentials and paths outside memory", async () => {
-    const tool = memoryWrite;
-    await expect(place.call(tool, { text: "password: correct-horse-battery" })).rejects.toMatchObject({
-      code: "denied_by_policy",
-    });
+  test.each([
+    "password: correct-horse-battery",
+    `glpat-${"a1".repeat(10)}`,
+    `npm_${"a1".repeat(18)}`,
+    `AIza${"a1".repeat(17)}b`,
+    `sk_live_${"a1".repeat(12)}`,
+    `hf_${"a1".repeat(12)}`,
+    `Authorization: Bearer ${"a1".repeat(12)}`,
+  ])("refuses what looks like a credential: %s", async (text) => {
+    await expect(place.call(memoryWrite, { text })).rejects.toMatchObject({ code: "denied_by_policy" });
+  });
+
+  test("a bearer of good news and a house key are no credentials", async () => {
+    await place.call(memoryWrite, { text: "The bearer of good news left the key: under the mat.", file: "" });
+    expect(await read("memory/2026-03-09.md")).toContain("good news");
+  });
+
+  test.each([
+    [{ text: "a\0b" }, "Send it without."],
+    [{ action: "forget" }, "Send the exact text as oldText; memory_get shows it."],
+  ])("refuses %j with the next step", async (input, next) => {
+    await expect(place.call(memoryWrite, input)).rejects.toMatchObject({ code: "invalid_input", next });
+  });
+
+  test("refuses paths outside memory", async () => {
     for (const file of ["../x.md", "memory/../../x.md", "notes.md", "memory/.hidden.md", "memory/x.txt"]) {
-      await expect(place.call(tool, { file, text: "x" })).rejects.toMatchObject({
+      await expect(place.call(memoryWrite, { file, text: "x" })).rejects.toMatchObject({
         code: "path_outside_root",
       });
     }

@@ -84,9 +84,7 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
     const rarity = (term: string): number =>
       Math.log(1 + (units.length - holding(term) + 0.5) / (holding(term) + 0.5));
     const idf = rarity(asked.term);
-    const meant = vocabulary.has(asked.term)
-      ? []
-      : [...vocabulary].filter((term) => isMeant(asked.term, term, vocabulary)).map(hashTerm);
+    const meant = vocabulary.has(asked.term) ? [] : meantBy(asked, vocabulary).map(hashTerm);
     const relatives: [Set<string>, number][] = [
       [hashes(asked.synonyms), T.synonym],
       [hashes(asked.things), T.thing],
@@ -138,13 +136,40 @@ function oracle(files: readonly SourceFile[], text: string): number[] {
   return total;
 }
 
-/** One letter more, less or other, two swapped, or one of two known words that make up the asked one. */
-function isMeant(asked: string, term: string, vocabulary: ReadonlySet<string>): boolean {
-  if (asked.length < 5 || !/^[a-z]+$/.test(asked)) return false;
+/** As the stem is one slip away; else as the word written is, which is then stemmed. */
+function meantBy(asked: { term: string; word: string }, vocabulary: ReadonlySet<string>): string[] {
+  const parted = [...vocabulary].filter((term) => isPart(asked.word, term, vocabulary));
+  const near = [...vocabulary].filter((term) => isSlip(asked.term, term));
+  if (near.length > 0 || !isPlain(asked.term)) return [...near, ...parted];
+  return [...slipsOf(asked.word).filter((term) => vocabulary.has(term)), ...parted];
+}
+
+/** Terms of every spelling that is one slip away. */
+function slipsOf(word: string): string[] {
+  const spellings: string[] = [];
+  for (let at = 0; at <= word.length; at += 1) {
+    for (const letter of ["", ...Array.from("abcdefghijklmnopqrstuvwxyz")])
+      for (const left of [0, 1]) spellings.push(word.slice(0, at) + letter + word.slice(at + left));
+    spellings.push(word.slice(0, at) + (word[at + 1] ?? "") + (word[at] ?? "") + word.slice(at + 2));
+  }
+  return spellings.filter((other) => other !== word).map((other) => termsOf(other)[0]?.term ?? "");
+}
+
+const isPlain = (word: string): boolean => word.length >= 5 && /^[a-z]+$/.test(word);
+
+/** One of two known words that make up the asked one. */
+function isPart(asked: string, term: string, vocabulary: ReadonlySet<string>): boolean {
+  if (!isPlain(asked)) return false;
   for (let at = 3; at <= asked.length - 3; at += 1) {
     const parts = [asked.slice(0, at), asked.slice(at)].map((part) => termsOf(part)[0]?.term ?? "");
     if (parts.includes(term) && parts.every((part) => vocabulary.has(part))) return true;
   }
+  return false;
+}
+
+/** One letter more, less or other, or two swapped. */
+function isSlip(asked: string, term: string): boolean {
+  if (!isPlain(asked)) return false;
   if (!/^[a-z]+$/.test(term) || Math.abs(asked.length - term.length) > 1) return false;
   let same = 0;
   while (same < asked.length && asked[same] === term[same]) same += 1;

@@ -11,6 +11,15 @@ test.each([
   ["**Anna** (10:32): I moved to Lyon.", "Anna"],
   ["<anna> I moved to Lyon.", "anna"],
   ["10:32 <anna> I moved to Lyon: at last.", "anna"],
+  ["\u200e[12.03.24, 21:15:03] Anna: I moved to Lyon.", "Anna"],
+  ["12/03/24, 21:15 - Anna 🌸: I moved to Lyon.", "Anna"],
+  ["12/03/24, 21:15 - ~ Anna (work): I moved to Lyon.", "Anna"],
+  ["[Mar 12, 9:15 PM] Anna: I moved to Lyon.", "Anna"],
+  ["2026-03-09T10:32:07Z anna#1234: I moved to Lyon.", "anna"],
+  ["21:15 <@anna|away> I moved to Lyon.", "anna"],
+  ["@anna: I moved to Lyon.", "anna"],
+  ["[21:15] 田中：リヨンに引っ越した。", "田中"],
+  ["123rd: I moved to Lyon.", ""],
   ["At 10:32 Anna said: I moved to Lyon.", ""],
   ["10:32 is when the train leaves.", ""],
   ["See https://example.com/a for more.", ""],
@@ -29,3 +38,33 @@ test("a question ends in its mark, whatever closes after it", () => {
   ).toEqual([]);
   expect(["Because.", "", '"', "? no"].filter(asks)).toEqual([]);
 });
+
+test.each(["Anna  9:15 AM", "Anna — Today at 9:15 PM", "Anna, [12.03.24 21:15]", "**Anna** 03/12/2026 9:15"])(
+  "what stands under %j is said by Anna, up to the next name or heading",
+  (line) => {
+    const text = `${line}\nI moved to Lyon.\n\nIt is warm.\n\nBob: Good.\nAnd then?\n\n# Other\n\nNobody says it.`;
+    const said = splitUnits(text)
+      .slice(1)
+      .map(({ start, end, labelStart, labelEnd }) => [
+        text.slice(start, end),
+        text.slice(labelStart, labelEnd),
+      ]);
+    expect(said.slice(1)).toEqual([
+      ["I moved to Lyon.", "Anna"],
+      ["It is warm.", "Anna"],
+      ["Bob: Good.", "Bob"],
+      ["And then?", ""],
+      ["# Other", ""],
+      ["Nobody says it.", ""],
+    ]);
+  },
+);
+
+test.each(["Lunch with Bob at 12:30", "- lunch, 12:30", "The train left late, at 9:15 it was gone"])(
+  "%j is no name above a speech",
+  (line) => {
+    expect(
+      splitUnits(`${line}\nI moved to Lyon.`).map(({ labelStart, labelEnd }) => labelEnd - labelStart),
+    ).toEqual([0, 0, 0]);
+  },
+);

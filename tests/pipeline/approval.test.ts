@@ -1,13 +1,18 @@
+import { existsSync } from "node:fs";
 import { chmod, readFile, readdir } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, request } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Camel } from "../../src/camel.ts";
 import { coveringEntries, exactEntries } from "../../src/pipeline/allowlist.ts";
 import type { Answer, Question, ToolResult } from "../../src/pipeline/call.ts";
 import type { Facts } from "../../src/pipeline/policy.ts";
+import type { Logger } from "../../src/shared/log.ts";
+import { createFakeClock } from "../fake-clock.ts";
 import {
+  atTerminal,
   CLIENTS,
   type ConnectOptions,
   callOf,
@@ -32,6 +37,20 @@ function patch(
     ...callOf("apply_patch", { patch: add(file) }),
     signal,
     ...(answer === undefined ? {} : { ask: (question) => Promise.resolve(answer(question)) }),
+  });
+}
+
+/** fetch sets Host and Origin itself. */
+function fetchAs(address: string, method: string, host: string): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const headers = { host, ...(method === "POST" ? { origin: `https://${host}` } : {}) };
+    const sent = request(address, { method, headers }, (res) => {
+      text(res).then((body) => {
+        const status = res.statusCode ?? 0;
+        resolve(new Response(body === "" ? null : body, { status }));
+      }, reject);
+    });
+    sent.on("error", reject).end();
   });
 }
 
@@ -96,7 +115,10 @@ describe("answers", () => {
     expect(closed.code).toBe("approval_required");
     expect(await written(box, "a.txt")).toBe(false);
     const [request] = await camel.approvals.list();
-    expect(closed.text).toContain(`camel-mcp approvals approve ${request?.id}`);
+    // The person's shell knows neither the host's PATH nor its environment.
+    expect(closed.text).toContain(
+      `npx camel-mcp approvals approve ${request?.id} --home ${JSON.stringify(box.home)}`,
+    );
     await camel.approvals.decide(request?.id ?? "", { decision: "allow", by: "test" });
     expect((await patch(camel, "a.txt", () => ({ action: "cancel" }))).isError).toBeUndefined();
     expect(await written(box, "a.txt")).toBe(true);
@@ -117,7 +139,7 @@ describe("answers", () => {
       ...callOf("apply_patch", { patch: add("a.txt").replace("+new", "+x\u001B[2Jy\n+\u202Ez") }),
       ask: ({ message }) => ((asked = message), Promise.resolve({ action: "decline" })),
     });
-    expect(asked).toContain("\nwrite a.txt\npatch: \n  | *** Begin Patch\n  | *** Add File: a.txt\n");
+    expect(asked).toContain("\nwrite a.txt\npatch:\n  | *** Begin Patch\n  | *** Add File: a.txt\n");
     expect(asked).toContain("  | +x\\u{1b}[2Jy\n  | +\\u{202e}z\n");
     await patch(camel, `${"long/".repeat(800)}b.txt`, ({ message }) => ((asked = message), undefined));
     expect(asked).toMatch(/… \(\d+ characters\)/);
@@ -187,6 +209,20 @@ describe("without anybody to ask", () => {
     expect((await patch(server, "a.txt")).code).toBe("approval_required");
   });
 
+  test("the first answer stands, also while it is being used", async () => {
+    const box = await sandbox(SMART);
+    const [camel, other] = [await startCamel(box), await startCamel(box)];
+    for (let round = 0; round < 20; round++) {
+      const id = idIn(await patch(camel, `${round}.txt`));
+      expect(await camel.approvals.decide(id, { decision: "allow", by: "cli" })).toBe(true);
+      const [used, ...second] = await Promise.all([
+        camel.approvals.take(id),
+        ...[camel, other].map((one) => one.approvals.decide(id, { decision: "deny", by: "link" })),
+      ]);
+      expect([used?.decision, ...second]).toEqual(["allow", false, false]);
+    }
+  });
+
   test("a denial with a note reaches the model", async () => {
     const camel = await startCamel(await sandbox(SMART));
     const id = idIn(await patch(camel, "a.txt"));
@@ -222,12 +258,69 @@ describe("without anybody to ask", () => {
   test("the shell can list, but not decide without a terminal", async () => {
     const box = await sandbox(SMART);
     const id = idIn(await patch(await startCamel(box), "a.txt"));
-    expect((await runCli(["approvals", "list"], box)).stdout).toContain(id);
+    expect((await runCli(["approvals", "list"], box)).stdout).toContain(
+      `${id}  0 min ago  main (test)  apply_patch: write a.txt\n`,
+    );
     expect((await runCli(["approvals", "show", id], box)).stdout).toContain("a.txt");
     const refused = await runCli(["approvals", "approve", id], box, { stdin: "y\n" });
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("Only a person at a terminal");
   });
+
+  test.skipIf(!existsSync("/usr/bin/script"))(
+    "at a terminal a person chooses for how long, or says why not",
+    async () => {
+      const box = await sandbox(SMART);
+      const camel = await startCamel(box);
+      const decide = async (action: string, file: string, typed: string): Promise<string> => {
+        const id = idIn(await patch(camel, file));
+        // The beginning of an id will do.
+        const { stdout } = await atTerminal(["approvals", action, id.slice(0, 14)], box, typed);
+        return stdout;
+      };
+      expect(await decide("approve", "a.txt", "n\n")).toContain("Nothing was decided");
+      expect((await patch(camel, "a.txt")).code).toBe("approval_required");
+      expect(await decide("deny", "a.txt", "y\nrather b.txt\n")).toContain("Denied");
+      expect((await patch(camel, "a.txt")).text).toMatch(/approval_denied[\s\S]*rather b\.txt/);
+      const shown = await decide("approve", "b.txt", "s\n");
+      expect(shown).toContain('until the host closes: "apply_patch"');
+      expect(shown).toContain(`adds "apply_patch:${join(box.workspace, "b.txt")}" to approvals.allowlist`);
+      expect((await patch(camel, "b.txt")).isError).toBeUndefined();
+      expect((await patch(camel, "c.txt")).isError).toBeUndefined();
+      const later = await startCamel(box);
+      expect((await patch(later, "d.txt")).code).toBe("approval_required");
+      expect(
+        await atTerminal(["approvals", "approve", idIn(await patch(later, "d.txt"))], box, "a\n"),
+      ).toMatchObject({
+        code: 0,
+      });
+      expect((await patch(later, "d.txt")).isError).toBeUndefined();
+      expect(await readFile(join(box.home, "config.yaml"), "utf8")).toContain(
+        `    - apply_patch:${join(box.workspace, "d.txt")}\n`,
+      );
+    },
+  );
+
+  test.skipIf(!existsSync("/usr/bin/script"))(
+    "a terminal alone is not enough where a PIN is set",
+    async () => {
+      const box = await sandbox(SMART);
+      const camel = await startCamel(box);
+      expect((await atTerminal(["approvals", "pin"], box, "12\n")).stdout).toContain("at least 4");
+      expect((await atTerminal(["approvals", "pin"], box, "4711\n4711\n")).stdout).toContain(
+        "The PIN is set",
+      );
+      const id = idIn(await patch(camel, "a.txt"));
+      const wrong = await atTerminal(["approvals", "approve", id], box, "y\n0000\n");
+      expect(wrong).toMatchObject({ code: 1 });
+      expect(wrong.stdout).toContain("Wrong PIN");
+      expect((await patch(camel, "a.txt")).code).toBe("approval_required");
+      const right = await atTerminal(["approvals", "approve", id], box, "y\n4711\n");
+      expect(right.stdout).toContain("Approved");
+      expect(right.stdout).not.toContain("4711");
+      expect((await patch(camel, "a.txt")).isError).toBeUndefined();
+    },
+  );
 });
 
 describe("forwarding", () => {
@@ -299,7 +392,8 @@ describe("forwarding", () => {
         approvals: {
           mode: "smart",
           timeoutSeconds: 30,
-          forward: { webhook: `http://127.0.0.1:${port}/`, replyUrl: url },
+          // Behind a proxy the reader of the link knows the server by another name.
+          forward: { webhook: `http://127.0.0.1:${port}/`, replyUrl: "https://camel.example.com" },
         },
       }),
     );
@@ -310,16 +404,101 @@ describe("forwarding", () => {
       })
       .toBe("smart");
     const pending = patch(camel, "a.txt");
-    const { approve, deny } = await links;
+    const { approve: link, deny } = await links;
+    expect(link).toMatch(/^https:\/\/camel\.example\.com\/approvals\/apr_/);
+    /** As a browser behind the proxy sends it. */
+    const visit = (address: string, method: string, host = "camel.example.com"): Promise<Response> =>
+      fetchAs(address.replace("https://camel.example.com", url), method, host);
+    const approve = link;
     const forged = approve.replace("decision=allow", "decision=deny");
-    expect((await fetch(forged, { method: "POST" })).status).toBe(404);
-    const shown = await fetch(approve);
+    expect((await visit(forged, "POST")).status).toBe(404);
+    const shown = await visit(approve, "GET");
     expect(await shown.text()).toContain("apply_patch");
+    // Chat programs look at links by themselves.
+    expect((await visit(approve, "HEAD")).status).toBe(405);
+    expect((await visit(approve, "POST", "evil.example")).status).toBe(403);
     expect((await camel.approvals.list()).length).toBe(1);
-    expect((await fetch(approve, { method: "POST" })).status).toBe(200);
-    expect((await fetch(deny, { method: "POST" })).status).not.toBe(200);
+    expect((await visit(approve, "POST")).status).toBe(200);
+    expect((await visit(deny, "POST")).status).not.toBe(200);
     expect((await pending).isError).toBeUndefined();
   });
+});
+
+test("every request has one end: a decision made later, a denial and a cancelled call too", async () => {
+  const box = await sandbox(SMART);
+  const camel = await startCamel(box);
+  const seen: string[] = [];
+  camel.on("approval_request", (event) => seen.push(`asked ${event.agentId}`));
+  camel.on("approval_resolved", (event) => seen.push(`${event.decision} by ${event.by}`));
+  const decide = async (decision: "allow" | "deny"): Promise<void> => {
+    await patch(camel, "a.txt");
+    const [request] = await camel.approvals.list();
+    await camel.approvals.decide(request?.id ?? "", { decision, by: "cli" });
+    await patch(camel, "a.txt");
+  };
+  await decide("deny");
+  await decide("allow");
+  await patch(camel, "b.txt", () => ({ action: "accept", content: { approve: false } }));
+  const controller = new AbortController();
+  const stop = camel.on("approval_request", () => controller.abort());
+  await patch(camel, "c.txt", undefined, controller.signal);
+  stop();
+  expect(seen).toEqual([
+    "asked main",
+    "deny by cli",
+    "asked main",
+    "allow-once by cli",
+    "asked main",
+    "deny by host",
+    "asked main",
+    "cancelled by caller",
+  ]);
+});
+
+test("what is answered in the host waits for nobody else, and a rule that can't be written stops no call", async () => {
+  const said: string[] = [];
+  const log: Logger = { error: () => {}, warn: (line) => said.push(line), info: () => {}, debug: () => {} };
+  const box = await sandbox(SMART);
+  const camel = await startCamel(box, { log });
+  await patch(camel, "a.txt", () => ({ action: "cancel" }));
+  expect((await camel.approvals.list()).length).toBe(1);
+  await patch(camel, "a.txt", () => ({ action: "accept", content: { approve: true } }));
+  expect(await camel.approvals.list()).toEqual([]);
+  await box.write("home/config.yaml", "approvals: { mode: smart\n");
+  const result = await patch(camel, "b.txt", () => ({
+    action: "accept",
+    content: { approve: true, remember: "always" },
+  }));
+  expect(result.isError).toBeUndefined();
+  expect(said.join("\n")).toContain("approvals.allowlist was not changed");
+});
+
+test("a person who doesn't answer has his time once, then the fallback decides", async () => {
+  const box = await sandbox({
+    "home/config.yaml": "approvals: { mode: smart, fallback: allow, timeoutSeconds: 60 }\n",
+  });
+  const clock = createFakeClock();
+  const camel = await startCamel(box, { clock });
+  const pending = camel.dispatcher.call({
+    ...callOf("apply_patch", { patch: add("a.txt") }),
+    ask: (_question, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener("abort", () => reject(new Error("withdrawn")));
+        clock.advance(60_000);
+      }),
+  });
+  expect((await pending).isError).toBeUndefined();
+});
+
+test("a session's leave is no other client's", async () => {
+  const camel = await startCamel(await sandbox(SMART));
+  await patch(camel, "a.txt", () => ({ action: "accept", content: { approve: true, remember: "session" } }));
+  expect((await patch(camel, "b.txt")).isError).toBeUndefined();
+  // Over HTTP the newest protocol has no sessions: all clients of a token share one id.
+  for (const over of [{ client: "another" }, { agentId: "alice" }])
+    expect((await camel.dispatcher.call(callOf("apply_patch", { patch: add("c.txt") }, over))).code).toBe(
+      "approval_required",
+    );
 });
 
 test("requests and their end are in the audit log and reach listeners", async () => {
@@ -370,6 +549,9 @@ describe("the allowlist is judged on facts", () => {
       coveringEntries(["Edit:src/*", "Edit:b.ts"], facts({ ...edit, paths: paths("src/a.ts", "b.ts") })),
     ).toEqual(["Edit:src/*", "Edit:b.ts"]);
     expect(coveringEntries(["Edit"], facts({ ...edit, paths: paths("anything") }))).toEqual(["Edit"]);
+    // Another spelling is another file.
+    for (const name of ["Src/a.ts", "src\u2215a.ts", "ѕrc/a.ts"])
+      expect(coveringEntries(["Edit:src/*"], facts({ ...edit, paths: paths(name) }))).toBeUndefined();
   });
 
   test("what always writes covers the very call, and no call with one thing more", () => {

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { redact } from "../../src/pipeline/redact.ts";
-import { systemClock } from "../../src/shared/clock.ts";
+import type { ToolResult } from "../../src/pipeline/call.ts";
 import { CamelError } from "../../src/shared/errors.ts";
 import { defineTool } from "../../src/tools/tool.ts";
+import { createFakeClock } from "../fake-clock.ts";
 import { call, callOf, sandbox, startCamel, type Sandbox } from "../harness.ts";
 
 async function entries(box: Sandbox): Promise<Record<string, unknown>[]> {
@@ -92,6 +93,7 @@ describe("the audit log", () => {
 });
 
 describe("time", () => {
+  let started = (): void => {};
   const endless = defineTool({
     name: "endless",
     title: "Endless",
@@ -101,51 +103,42 @@ describe("time", () => {
     schema: z.object({}),
     execute: (_input, context) =>
       new Promise((_, reject) => {
+        started();
         context.signal.addEventListener("abort", () => reject(new CamelError("internal", "stopped")));
       }),
   });
+  const stubborn = defineTool({
+    ...endless,
+    name: "stubborn",
+    execute: (_input, context) =>
+      new Promise((resolve) => {
+        started();
+        context.signal.addEventListener("abort", () => resolve("written"));
+      }),
+  });
+  const deaf = defineTool({ ...endless, name: "deaf", execute: () => new Promise(() => started()) });
+  const tools = [endless, stubborn, deaf];
+
+  /** Lets the times pass, one after the other, once the tool runs. */
+  async function callFor(times: number[], name: string): Promise<ToolResult> {
+    const clock = createFakeClock();
+    const camel = await startCamel(await sandbox(), { tools, clock });
+    const runs = new Promise<void>((resolve) => (started = resolve));
+    const pending = call(camel, name, {});
+    await runs;
+    for (const time of times) clock.advance(time);
+    return pending;
+  }
 
   test("a call over its time is ended, and the tool's signal is aborted", async () => {
-    const camel = await startCamel(await sandbox(), {
-      tools: [endless],
-      clock: {
-        ...systemClock,
-        setTimeout(callback, milliseconds) {
-          if (milliseconds === 50_000 || milliseconds === 2_000) setImmediate(callback);
-          return { cancel: () => {} };
-        },
-      },
-    });
-    const result = await call(camel, "endless", {});
+    const result = await callFor([49_999, 1], "endless");
     expect(result.code).toBe("timeout");
     expect(result.structured).toMatchObject({ error: { retryable: true } });
   });
 
   test("what finished although it was told to stop is answered as finished, and what doesn't stop is left", async () => {
-    let finish = (_text: string): void => {};
-    const stubborn = defineTool({
-      ...endless,
-      name: "stubborn",
-      execute: (_input, context) =>
-        new Promise((resolve) => {
-          finish = resolve;
-          context.signal.addEventListener("abort", () => resolve("written"));
-        }),
-    });
-    const deaf = defineTool({ ...endless, name: "deaf", execute: () => new Promise(() => {}) });
-    const camel = await startCamel(await sandbox(), {
-      tools: [stubborn, deaf],
-      clock: {
-        ...systemClock,
-        setTimeout(callback, milliseconds) {
-          if (milliseconds === 50_000 || milliseconds === 2_000) setImmediate(callback);
-          return { cancel: () => {} };
-        },
-      },
-    });
-    expect((await call(camel, "stubborn", {})).text).toBe("written");
-    expect((await call(camel, "deaf", {})).code).toBe("timeout");
-    finish("");
+    expect((await callFor([50_000], "stubborn")).text).toBe("written");
+    expect((await callFor([50_000, 2_000], "deaf")).code).toBe("timeout");
   });
 
   test("a caller that has gone ends its call", async () => {

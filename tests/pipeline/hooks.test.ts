@@ -1,4 +1,4 @@
-import { chmod, readFile } from "node:fs/promises";
+import { chmod, readFile, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Logger } from "../../src/shared/log.ts";
@@ -29,6 +29,22 @@ describe("hooks", () => {
     expect(third).toBe("z 1: hello");
   });
 
+  test("the documented example blocks patches, and only while it should", async () => {
+    const page = await readFile(new URL("../../docs/policy.md", import.meta.url), "utf8");
+    const script = /before_tool\.freeze\.sh[^]*?```sh\n([^]*?)```/.exec(page)?.[1] ?? "";
+    const box = await sandbox(ENABLED);
+    await box.write("home/hooks/before_tool.freeze.sh", script.replace("~", box.home));
+    const camel = await startCamel(box);
+    const patch = (name: string): ReturnType<typeof call> =>
+      call(camel, "apply_patch", { patch: `*** Begin Patch\n*** Add File: ${name}\n+x\n*** End Patch` });
+    expect((await patch("a.txt")).isError).toBeUndefined();
+    await box.write("home/.release-freeze", "");
+    const blocked = await patch("b.txt");
+    expect(blocked).toMatchObject({ isError: true, code: "blocked_by_hook" });
+    expect(blocked.text).toContain("apply it tomorrow");
+    expect((await call(camel, "memory_get", GET)).isError).toBeUndefined();
+  });
+
   test.each(CLIENTS)("exit 2 blocks with the hook's words, through %s", async (kind) => {
     const box = await sandbox(ENABLED);
     await box.write("home/hooks/before_tool.no.sh", "echo 'memory is closed today' >&2; exit 2\n");
@@ -52,6 +68,29 @@ describe("hooks", () => {
     const off = await sandbox({ "workspace/MEMORY.md": "hello\n" });
     await off.write("home/hooks/before_tool.no.sh", "exit 2\n");
     expect((await call(await startCamel(off), "memory_get", GET)).text).toBe("1: hello");
+  });
+
+  test("its first line says what runs it; all it says is heard, whoever else holds its stderr", async () => {
+    const box = await sandbox(ENABLED);
+    await box.write(
+      "home/hooks/before_tool.bash.sh",
+      "#!/usr/bin/env bash\nsetsid sleep 5 &\n[[ $CAMELAGI_HOOK_TOOL == memory_* ]] && echo 'not while it rains' >&2\nexit 2\n",
+    );
+    const camel = await startCamel(box);
+    const results = await Promise.all(Array.from({ length: 12 }, () => call(camel, "memory_get", GET)));
+    for (const { text } of results) expect(text).toContain("not while it rains");
+  });
+
+  test("a script that everybody may write isn't run, and a link to one neither", async () => {
+    const said: string[] = [];
+    const log: Logger = { error: () => {}, warn: (text) => said.push(text), info: () => {}, debug: () => {} };
+    const box = await sandbox(ENABLED);
+    await chmod(await box.write("home/open.sh", "exit 2\n"), 0o777);
+    await chmod(await box.write("home/hooks/before_tool.a.sh", "exit 2\n"), 0o666);
+    await symlink("../open.sh", join(box.home, "hooks/before_tool.b.sh"));
+    const camel = await startCamel(box, { log });
+    expect((await call(camel, "memory_get", GET)).text).toBe("1: hello");
+    expect(said.filter((line) => line.includes("everybody may write")).length).toBe(2);
   });
 
   test("arguments too long for the environment still arrive on stdin", async () => {

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { cutAtLineEnd } from "../../src/pipeline/shape-output.ts";
@@ -15,6 +17,28 @@ const longTool = defineTool({
   schema: z.object({}),
   output: z.looseObject({ lines: z.array(z.string()), text: z.string() }),
   execute: () => Promise.resolve({ text: WHOLE, structured: { lines: WHOLE.split("\n"), text: WHOLE } }),
+});
+
+describe("a tool that answers what no tool should", () => {
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+  test.each([
+    ["a cycle", { text: "x", structured: cycle }, "tool_failed", "JSON can't hold"],
+    ["a cycle without text", { structured: cycle }, "internal", "circular"],
+    ["a bigint", { text: "x", structured: { n: 10n } }, "tool_failed", "JSON can't hold"],
+    ["a number", 42, undefined, "42"],
+    ["nothing", undefined, undefined, ""],
+    ["text that is none", { text: 1, structured: { a: 1 } }, undefined, '{"a":1}'],
+  ])("%s", async (_what, answer, code, text) => {
+    const odd = defineTool({ ...longTool, execute: () => Promise.resolve(answer as unknown as string) });
+    const box = await sandbox();
+    const camel = await startCamel(box, { tools: [odd] });
+    const result = await call(camel, "long", {});
+    expect(result.code).toBe(code);
+    expect(result.text).toContain(text);
+    await camel.close();
+    expect(await readFile(join(box.home, "audit", "audit.jsonl"), "utf8")).toContain(code ?? '"ok"');
+  });
 });
 
 describe("a result over the cap", () => {

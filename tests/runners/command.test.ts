@@ -69,6 +69,18 @@ describe("a program", () => {
     expect(answer.text).toHaveLength(1000);
   });
 
+  it("that leaves something running is not waited for, and what it left is ended", async () => {
+    const file = join(await folder(), "pid");
+    const { text } = await run("", {
+      settings: {
+        command: { argv: ["/bin/sh", "-c", `sleep 600 & echo $! > '${file}'; echo done`] },
+      },
+    });
+    expect(text).toBe("done");
+    const pid = Number(await readFile(file, "utf8"));
+    await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
+  });
+
   it("is asked to end, then ended, with everything it started", async () => {
     const file = join(await folder(), "pids");
     const grandchild = `process.on("SIGTERM",()=>{});require("fs").appendFileSync(${JSON.stringify(file)},process.pid+"\\n");setInterval(()=>{},1000)`;
@@ -81,10 +93,10 @@ describe("a program", () => {
         .split("\n")
         .filter((line) => line !== "")
         .map(Number);
-    await expect.poll(async () => (await pids()).length).toBe(2);
+    await expect.poll(async () => (await pids()).length, { timeout: 20_000 }).toBe(2);
     abort.abort(new Error("time is up"));
     await expect(ended).rejects.toThrow("time is up");
-    for (const pid of await pids()) await expect.poll(() => isRunning(pid)).toBe(false);
+    for (const pid of await pids()) await expect.poll(() => isRunning(pid), { timeout: 20_000 }).toBe(false);
   });
 });
 
@@ -97,6 +109,19 @@ async function isRunning(pid: number): Promise<boolean> {
   // A zombie that nobody has waited for has ended too.
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return !stat.includes(") Z ");
+}
+
+/** A program of that name on PATH, which does what the script says. */
+async function program(preset: keyof typeof PRESETS, script: string) {
+  const bin = await folder();
+  await writeFile(join(bin, preset), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const settings = runnerSchema.parse({ outputBytes: 1_000, command: { preset } });
+  const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };
+  const runner = createCommandRunner({ settings, env, clock: quick });
+  return {
+    runs: (over: { onSpent?: (costUsd: number) => void } = {}) =>
+      runner("hello", { agentId: "main", depth: 1, ...over }, new AbortController().signal),
+  };
 }
 
 describe("presets", () => {
@@ -127,6 +152,37 @@ describe("presets", () => {
       ),
     ).toEqual({ text: "Hi" });
     expect(PRESETS.claude.parse?.("not json")).toBeUndefined();
+  });
+
+  it.each([
+    [
+      "claude",
+      '{"type":"result","subtype":"error_max_turns","is_error":true,"total_cost_usd":0.5}',
+      "error_max_turns",
+    ],
+    ["claude", '{"type":"result","subtype":"success","is_error":true,"result":"No credit."}', "No credit."],
+    [
+      "codex",
+      '{"type":"turn.started"}\n{"type":"turn.failed","error":{"message":"usage limit"}}',
+      "usage limit",
+    ],
+    ["gemini", '{"error":{"type":"ApiError","message":"quota","code":429}}', "quota"],
+    ["copilot", '{"type":"session.error","data":{"message":"not signed in"}}', "not signed in"],
+    ["opencode", '{"type":"error","error":{"name":"APIError","data":{"message":"no key"}}}', "no key"],
+  ] as const)("of %s know a failure that its exit code hides: %s", async (preset, printed, reason) => {
+    const { runs } = await program(preset, `printf '%s\\n' '${printed}'`);
+    const spent: number[] = [];
+    await expect(runs({ onSpent: (cost) => spent.push(cost) })).rejects.toThrow(reason);
+    expect(Math.max(0, ...spent)).toBe(printed.includes("cost") ? 0.5 : 0);
+  });
+
+  it("find the answer after any amount of events", async () => {
+    const event = '{"type":"item.completed","item":{"type":"command_execution","text":"0123456789"}}';
+    const { runs } = await program(
+      "codex",
+      `yes '${event}' | head -c 6000000; echo; echo '{"type":"item.completed","item":{"type":"agent_message","text":"the end"}}'`,
+    );
+    expect(await runs()).toMatchObject({ text: "the end" });
   });
 
   it("take no prompt as an argument", () => {

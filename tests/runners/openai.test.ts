@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { runAgent, type AgentOptions } from "../../src/agent.ts";
 import type { AgentEvent } from "../../src/runners/agent-loop.ts";
@@ -166,10 +168,119 @@ describe("tools", () => {
   });
 });
 
+describe("an endpoint with ways of its own", () => {
+  const finish = (res: ServerResponse): void => send(res, {}, "stop");
+  it.each<[string, Reply]>([
+    [
+      "neither says [DONE] nor closes",
+      (res) => {
+        open(res);
+        send(res, { content: "all of it" });
+        finish(res);
+      },
+    ],
+    [
+      "breaks off after the last piece",
+      async (res) => {
+        open(res);
+        send(res, { content: "all of it" });
+        finish(res);
+        await setImmediate();
+        res.destroy();
+      },
+    ],
+    [
+      "ends lines with CRLF and cuts characters in two",
+      async (res) => {
+        open(res);
+        const bytes = Buffer.from(
+          'data: {"choices":[{"delta":{"content":"all öf it"},"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\r\n\r\n',
+        );
+        const middle = bytes.indexOf("ö") + 1;
+        for (const part of [bytes.subarray(0, middle), bytes.subarray(middle, -3), bytes.subarray(-3)]) {
+          res.write(part);
+          await setImmediate();
+        }
+        res.end();
+      },
+    ],
+    [
+      "sends text in parts",
+      (res) => {
+        open(res);
+        send(res, {
+          content: [
+            { type: "text", text: "all of " },
+            { type: "text", text: "it" },
+          ],
+        });
+        finish(res);
+        close(res);
+      },
+    ],
+  ])("that %s has answered all the same, and is paid once", async (_, reply) => {
+    const { result, requests } = await loop([reply]);
+    expect((await result).response).toMatch(/^all [oö]f it$/);
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each<[string, (send: (calls: object[]) => void) => void]>([
+    [
+      "the same index for each call",
+      (tell) => {
+        tell([{ index: 0, id: "a", function: { name: "look", arguments: '{"at":1}' } }]);
+        tell([{ index: 0, id: "b", function: { name: "look", arguments: '{"at":2}' } }]);
+      },
+    ],
+    [
+      "no index at all",
+      (tell) =>
+        tell([
+          { id: "a", function: { name: "look", arguments: '{"at":1}' } },
+          { id: "b", function: { name: "look", arguments: '{"at":2}' } },
+        ]),
+    ],
+    [
+      "the name with every bit, and empty ids",
+      (tell) => {
+        for (const index of [0, 1]) {
+          tell([{ index, id: "ab"[index], function: { name: "look", arguments: '{"at":' } }]);
+          tell([{ index, id: "", function: { name: "look", arguments: `${index + 1}}` } }]);
+        }
+      },
+    ],
+  ])("calls of which come with %s are told apart", async (_, reply) => {
+    const { result, used, requests } = await loop([
+      (res) => {
+        open(res);
+        reply((tool_calls) => send(res, { tool_calls }));
+        send(res, {}, "tool_calls");
+        close(res);
+      },
+      says("done"),
+    ]);
+    expect((await result).response).toBe("done");
+    expect(used).toEqual([
+      ["look", { at: 1 }],
+      ["look", { at: 2 }],
+    ]);
+    expect(requests[1]?.messages.slice(-2).map((message) => message.tool_call_id)).toEqual(["a", "b"]);
+  });
+});
+
 describe("an endpoint in trouble", () => {
   it.each<[string, Reply]>([
     ["is busy", refuses(429, "slow down", { "retry-after": "1" })],
+    ["is busy until a date", refuses(429, "slow down", { "retry-after": new Date(0).toUTCString() })],
     ["fails", refuses(503, "overloaded")],
+    ["says 200 and means an error", refuses(200, "no such model")],
+    [
+      "answers without an answer",
+      (res) => {
+        open(res);
+        res.end('data: {"choices":[]}\n\ndata: [DONE]\n\n');
+      },
+    ],
     ["cuts the stream off", cutsOff],
     ["stalls", stalls],
     [
@@ -266,7 +377,33 @@ describe("runAgent", () => {
 
   it("ends in time", async () => {
     const { result } = await run([stalls], { timeoutMs: 50 });
-    await expect(result).rejects.toThrow(/timeout|aborted/i);
+    await expect(result).rejects.toMatchObject({ code: "timeout" });
+  });
+
+  it("needs a model", async () => {
+    const { result } = await run([], { model: undefined } as object);
+    await expect(result).rejects.toMatchObject({ code: "invalid_config", message: "No model is named." });
+  });
+
+  it("hears of its own approvals only", async () => {
+    const box = await sandbox({ "home/config.yaml": "approvals: { mode: always, timeoutSeconds: 1 }" });
+    const camel = await startCamel(box);
+    const server = await chatServer([calls({ name: "memory_search", args: '{"query":"x"}' }), says("done")]);
+    const heard: Record<string, string[]> = { a: [], b: [] };
+    await Promise.all(
+      Object.entries(heard).map(([sessionId, types]) =>
+        runAgent({
+          camel,
+          message: "sky?",
+          model: "m",
+          baseUrl: server.baseUrl,
+          sessionId,
+          onEvent: ({ type }) => types.push(type),
+        }),
+      ),
+    );
+    const asked = Object.values(heard).map((types) => types.filter((type) => type === "approval_request"));
+    expect(asked.flat()).toHaveLength(1);
   });
 });
 

@@ -71,6 +71,18 @@ describe("paths", () => {
     );
   });
 
+  test("an absolute path may come through a link above the root", async () => {
+    const { workspace: outer } = await sandbox();
+    await mkdir(join(outer, "real", "root"), { recursive: true });
+    await symlink(join(outer, "real"), join(outer, "link"));
+    const root = join(outer, "real", "root");
+    const ask = (path: string): Promise<string> =>
+      containedPath(root, path, { rootName: "root", allowAbsolute: true });
+    expect(await ask(join(outer, "link", "root", "new", "file"))).toBe(join(root, "new", "file"));
+    await expect(ask(join(outer, "link", "other"))).rejects.toThrow("outside root");
+    await expect(ask("../../link/root/file")).rejects.toThrow("outside root");
+  });
+
   test("openInside refuses a link put in the file's place, a folder and a FIFO", async () => {
     const box = await sandbox({ "home/secret": "s" });
     await symlink(join(box.home, "secret"), join(box.workspace, "f"));

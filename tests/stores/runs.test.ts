@@ -5,7 +5,9 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createCronStore, type CronStore } from "../../src/stores/cron.ts";
 import type { Claim } from "../../src/stores/jobs.ts";
-import { announce, askToStop, isAlive } from "../../src/stores/liveness.ts";
+import { announce, askToStop, giveOrder, isAlive } from "../../src/stores/liveness.ts";
+import { createReadyPool } from "../../src/stores/ready.ts";
+import { systemClock } from "../../src/shared/clock.ts";
 import { createFakeClock, type FakeClock } from "../fake-clock.ts";
 
 const KEY = { id: "job", uid: "u1" };
@@ -163,10 +165,57 @@ describe("liveness", () => {
   it("passes on a wish to stop", async () => {
     const { home } = await open();
     let stops = 0;
-    const presence = await announce(join(home, "live"), () => stops++);
+    const presence = await announce(join(home, "live"), { stop: () => stops++ });
     onTestFinished(() => presence.close());
     expect(await askToStop(presence.owner)).toBe(true);
     await expect.poll(() => stops).toBe(1);
+  });
+});
+
+describe("processes that wait for a run", () => {
+  const RUN = { id: "a", due: 5_000 };
+  const poolAt = async (home?: string) =>
+    createReadyPool({ directory: join(home ?? (await open()).home, "ready"), clock: systemClock });
+
+  it("are taken by one of many, and only by who started in the same way", async () => {
+    const { home } = await open();
+    const pools = await Promise.all(Array.from({ length: 20 }, () => poolAt(home)));
+    const [first] = pools;
+    const takeBack = await first?.offer("k", "/x/one.sock");
+    expect(await first?.take("other")).toBeUndefined();
+    const taken = await Promise.all(pools.map((pool) => pool.take("k")));
+    expect(taken.filter((socket) => socket !== undefined)).toEqual(["/x/one.sock"]);
+    expect(await takeBack?.()).toBe(false);
+    const another = await first?.offer("k", "/x/two.sock");
+    expect(await another?.()).toBe(true);
+    expect(await first?.take("k")).toBeUndefined();
+  });
+
+  it("are made by one of all servers that expect the same run, where none waits", async () => {
+    const { home } = await open();
+    const pools = await Promise.all(Array.from({ length: 200 }, () => poolAt(home)));
+    const made = async (runs: { id: string; due: number }[]): Promise<number> =>
+      (await Promise.all(pools.map((pool) => pool.missing("k", runs)))).reduce((sum, one) => sum + one, 0);
+    expect(await made([RUN, { id: "b", due: 5_000 }])).toBe(2);
+    expect(await made([RUN])).toBe(0);
+    expect(await made([{ ...RUN, due: 6_000 }])).toBe(1);
+    await pools[0]?.offer("k", "/x/one.sock");
+    expect(await made([{ ...RUN, due: 7_000 }])).toBe(0);
+    expect(await made(Array.from({ length: 30 }, (_, index) => ({ id: `j${index}`, due: 8_000 })))).toBe(3);
+  });
+
+  it("get their order at their socket; one that has gone or doesn't answer is told from one that took it", async () => {
+    const { home } = await open();
+    const orders: string[] = [];
+    const presence = await announce(join(home, "live"), { order: (text) => orders.push(text) === 1 });
+    let ends = 0;
+    expect(await giveOrder(presence.owner.socket, "run it", () => ends++)).toBe(true);
+    expect(orders).toEqual(["run it"]);
+    expect(await giveOrder(presence.owner.socket, "again", () => ends++)).toBe(false);
+    expect(await giveOrder(join(home, "nobody.sock"), "x", () => ends++)).toBe(false);
+    expect(ends).toBe(0);
+    await presence.close();
+    await expect.poll(() => ends).toBe(1);
   });
 });
 

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { argumentVariables } from "../../src/tools/client-tools/environment.ts";
@@ -37,6 +38,15 @@ describe.each(CLIENTS)("a script as a tool, through %s", (kind) => {
   });
 });
 
+test("the documented example works as it stands", async () => {
+  const page = await readFile(new URL("../../docs/client-tools.md", import.meta.url), "utf8");
+  const config = /```yaml\n([^]*?)```/.exec(page)?.[1] ?? "";
+  const box = await sandbox({ "home/config.yaml": config, "workspace/a b.txt": "one two three\n" });
+  const camel = await startCamel(box, { env: { PATH: process.env["PATH"] } });
+  expect((await call(camel, "count_words", { file: "a b.txt" })).text.trim()).toBe("3");
+  expect((await call(camel, "count_words", { file: 17 })).code).toBe("invalid_input");
+});
+
 test("as one JSON argument, which no shell reads", async () => {
   const box = await withTools([
     {
@@ -53,13 +63,25 @@ test("as one JSON argument, which no shell reads", async () => {
   expect((await call(camel, "echo_args", { text: 5 })).code).toBe("invalid_input");
 });
 
-test.each(["PATH", "ld_preload", "bash_env", "node_options", "IFS", "git_ssh_command", "camel_workspace"])(
-  "an argument called %s doesn't reach the program that listens to it",
-  (name) => {
-    const variables = argumentVariables({ [name]: "/evil" }, {});
-    expect(Object.keys(variables)).toEqual([`CAMEL_ARG_${name.toUpperCase()}`]);
-  },
-);
+test.each([
+  "PATH",
+  "ld_preload",
+  "bash_env",
+  "node_options",
+  "IFS",
+  "git_ssh_command",
+  "camel_workspace",
+  "ENV",
+  "PS4",
+  "dyld_insert_libraries",
+  "makeflags",
+  "groups",
+  "xdg_config_home",
+  "rustc_wrapper",
+])("an argument called %s doesn't reach the program that listens to it", (name) => {
+  const variables = argumentVariables({ [name]: "/evil" }, {});
+  expect(Object.keys(variables)).toEqual([`CAMEL_ARG_${name.toUpperCase()}`]);
+});
 
 test("an argument never replaces what is in the environment already", () => {
   expect(argumentVariables({ region: "a", city: "b" }, { REGION: "kept" })).toEqual({
@@ -79,10 +101,11 @@ test("is told at load: a name that is taken, a schema that won't do, an argument
     { name: "twice", handler },
     { name: "wrong", schema: { type: "string" }, handler },
     grepFile,
+    { name: "alike", properties: { "a-b": { type: "string" }, a_b: { type: "string" } }, handler },
   ]);
   const camel = await startCamel(box, { log });
   expect(said.join("\n")).toMatch(
-    /"memory_get" is ignored[\s\S]*"twice" is ignored[\s\S]*"wrong" is ignored[\s\S]*"path" of "grepFile" reaches its script only as CAMEL_ARG_PATH/,
+    /"memory_get" is ignored[\s\S]*"twice" is ignored[\s\S]*"wrong" is ignored[\s\S]*in "grepFile", the argument "path" reaches the script only as CAMEL_ARG_PATH: [\s\S]*"a-b" and "a_b" are both CAMEL_ARG_A_B/,
   );
   expect((await call(camel, "memory_get", { filePath: "MEMORY.md" })).code).toBe("not_found");
 });

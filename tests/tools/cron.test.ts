@@ -20,6 +20,15 @@ async function start(config = ""): Promise<{ box: Sandbox; camel: Camel }> {
   return { box, camel: await startCamel(box) };
 }
 
+const CLAIM = {
+  slot: 1,
+  newestSlot: 1,
+  runs: 1,
+  manual: false,
+  claimedAt: 1,
+  owner: { pid: 1, host: "h", socket: "s" },
+};
+
 const cron = (camel: Camel, args: Record<string, unknown>, over: Parameters<typeof call>[3] = {}) =>
   call(camel, "cron", args, over);
 
@@ -65,12 +74,16 @@ describe("add", () => {
   it.each([
     [{ schedule: "0 0 30 2 *" }, /never happens/],
     [{ schedule: "1h", tz: "Moon/Base" }, /not a time zone/],
+    [{ schedule: "1h", tz: "Berlin" }, /Did you mean Europe\/Berlin\?/],
+    [{ schedule: "1h", tz: "America/NewYork" }, /Did you mean America\/New_York\?/],
     [{ schedule: "2020-01-01T00:00:00Z" }, /in the past/],
     [{ schedule: "2027-02-30T09:00" }, /does not exist/],
     [{ schedule: "soon" }, /not a schedule/],
     [{ schedule: "1h", runner: "openai" }, /runner openai is not configured/],
     [{ schedule: "1h", until: "2020-01-01" }, /after until/],
     [{ schedule: "1h", timeout: "long" }, /not a length of time/],
+    [{ schedule: "1h", timeout: "0s" }, /not between 1s and 1d/],
+    [{ schedule: "1h", jitter: "2h" }, /more than an hour/],
     [{ schedule: "1h", id: "Not An Id" }, /not a job id/],
     [{ schedule: "1h", maxRuns: 0 }, /maxRuns/],
     [{ schedule: "1h", prompt: " " }, /"prompt" is needed/],
@@ -82,6 +95,18 @@ describe("add", () => {
     expect(result.text).toMatch(reason);
     expect(result.text.split("\n").length).toBeGreaterThan(1);
     expect((await cron(camel, { action: "list" })).text).toMatch(/^No jobs/);
+  });
+
+  it.each([
+    [{ schedule: "2090-03-26T02:30" }, /Next: Sun 2090-03-26 03:00:00 [^]*skips 2090-03-26T02:30/],
+    [{ schedule: "2090-10-29T02:30" }, /02:30:00 [^]*shows 2090-10-29T02:30 twice/],
+    [{ schedule: "2090-03-26T03:30" }, /03:30:00 .*\nRun by/],
+    [{ schedule: "2090-10-29T02:30+01:00" }, /02:30:00 .*\nRun by/],
+    [{ schedule: "1h", maxRuns: 2 }, /Next: .*\nthen: .*\nRun by/],
+  ])("%j: says what is not to be seen from the times, and no time too many", async (args, expected) => {
+    const { camel } = await start();
+    const added = await cron(camel, { action: "add", prompt: "x", tz: "Europe/Berlin", ...args });
+    expect(added.text).toMatch(expected);
   });
 
   it("refuses to spend money every second, but not to fill an inbox", async () => {
@@ -119,6 +144,9 @@ describe("jobs", () => {
       job: { enabled: false, next: null },
     });
     expect((await cron(camel, { action: "list" })).text).toContain("paused");
+    expect((await cron(camel, { action: "update", id: "a", prompt: "three" })).text).toContain(
+      "It is paused",
+    );
     expect((await cron(camel, { action: "resume", id: "a" })).structured).toMatchObject({
       job: { enabled: true },
     });
@@ -191,6 +219,41 @@ describe("jobs", () => {
     }
     expect((await cron(camel, { action: "list" }, { agentId: "bob" })).text).toMatch(/^No jobs/);
     expect((await cron(camel, { action: "list" }, { agentId: "alice" })).text).toContain("mine");
+  });
+
+  it("tell nothing of another agent's job that had the same id before", async () => {
+    const { camel, box } = await start();
+    const add = { action: "add", id: "a", schedule: "1h", prompt: "x" };
+    await cron(camel, add, { agentId: "alice" });
+    const store = createCronStore({ home: box.home, clock: systemClock });
+    const job = await store.jobs.get("a");
+    if (job === undefined) throw new Error("not added");
+    await store.runs.claim(job, { ...CLAIM, agentId: "alice" }, undefined);
+    await store.runs.finish(job, 1, { status: "ok", text: "alice's result", finishedAt: 1 });
+    expect((await cron(camel, { action: "runs", id: "a" }, { agentId: "alice" })).text).toContain("result");
+    await cron(camel, { action: "remove", id: "a" }, { agentId: "alice" });
+    await cron(camel, add, { agentId: "bob" });
+    expect((await cron(camel, { action: "list" }, { agentId: "bob" })).structured).toMatchObject({
+      jobs: [{ id: "a", lastRun: null, lastStatus: null }],
+    });
+    expect((await cron(camel, { action: "runs", id: "a" }, { agentId: "bob" })).text).toBe("No runs yet.");
+    expect((await cron(camel, { action: "runs", id: "a", run: 1 }, { agentId: "bob" })).code).toBe(
+      "not_found",
+    );
+    expect((await cron(camel, { action: "runs", id: "a" }, { agentId: "alice" })).text).toContain("result");
+    expect((await cron(camel, { action: "runs", id: "../jobs" })).code).toBe("not_found");
+  });
+
+  it("whose files are damaged are told of, and the others go on", async () => {
+    const { camel, box } = await start();
+    await cron(camel, { action: "add", id: "good", schedule: "1h", prompt: "x" });
+    await box.write("home/cron/jobs/cut.json", '{"id":"cut",');
+    await box.write("home/cron/jobs/thin.json", '{"id":"thin","uid":"u","schedule":"1h"}');
+    const { text, structured } = await cron(camel, { action: "list" });
+    expect(text).toMatch(/^1 job\.\ngood:[^]*"cut" can't be read: .*cut\.json[^]*"thin" can't be read/);
+    expect(structured?.["damaged"]).toHaveLength(2);
+    expect(await cron(camel, { action: "remove", id: "thin" })).toMatchObject({ code: "damaged" });
+    expect((await cron(camel, { action: "list" }, { agentId: "bob" })).text).toBe("No jobs.");
   });
 
   it("can't be changed from within a run unless the config says so", async () => {
@@ -277,6 +340,23 @@ describe("the inbox", () => {
     expect((await other()).text).not.toContain("[cron]");
   });
 
+  it("hands over the prompt of a one-shot, which is gone by then, and of a damaged file what is known", async () => {
+    const { camel, box } = await due();
+    const store = createCronStore({ home: box.home, clock: systemClock });
+    const entry = { seq: 1, slot: Date.UTC(2026, 0, 1), prompt: "Call mum.", deliveredAt: 0 };
+    await store.inbox.deliver("main", { ...entry, job: { id: "once", uid: "u1", name: "once" } });
+    expect((await cron(camel, { action: "run", id: "once" }, { agentId: "bob" })).code).toBe("not_found");
+    expect((await cron(camel, { action: "run", id: "once" })).text).toMatch(
+      /due 2026-01-01T00:00:00Z[^]*Call mum\./,
+    );
+    expect((await cron(camel, { action: "run", id: "once" })).code).toBe("not_found");
+    const [name = ""] = await readdir(join(box.home, "cron", "inbox", "main"));
+    await box.write(join("home/cron/inbox/main", name), "garbage");
+    expect((await cron(camel, { action: "list" })).text).toMatch(/1 waiting for you: water/);
+    expect((await cron(camel, { action: "run", id: "water" })).text).toContain("Water the plants.");
+    expect((await cron(camel, { action: "list" })).text).not.toContain("waiting");
+  });
+
   it("can be cleared, and the line can be turned off", async () => {
     const { camel } = await due("cron: { announce: false }");
     expect((await call(camel, "memory_get", { filePath: "MEMORY.md" })).text).not.toContain("[cron]");
@@ -330,6 +410,37 @@ describe("the command line", () => {
     expect((await camelMcp(box, "cron", "list")).stdout).toMatch(/hello: every hour; runtime, enabled/);
     await camelMcp(box, "cron", "remove", "hello");
     expect((await camelMcp(box, "cron", "list", "--json")).stdout).toContain('"jobs":[]');
+  });
+
+  it("gives every field of a job", async () => {
+    const box = await sandbox();
+    const flags = {
+      "--name": "Hello",
+      "--tz": "Europe/Berlin",
+      "--runner": "host",
+      "--overlap": "queue",
+      "--missed": "all",
+      "--missed-within": "2h",
+      "--on-interrupted": "retry",
+      "--timeout": "90s",
+      "--max-runs": "3",
+      "--until": "2090-01-01",
+      "--jitter": "30s",
+    };
+    await camelMcp(box, "cron", "add", "1h", "say hello", "--id", "hello", ...Object.entries(flags).flat());
+    expect(await createCronStore({ home: box.home, clock: systemClock }).jobs.get("hello")).toMatchObject({
+      name: "Hello",
+      tz: "Europe/Berlin",
+      runner: "host",
+      overlap: "queue",
+      missed: "all",
+      missedWithinSeconds: 7_200,
+      onInterrupted: "retry",
+      timeoutSeconds: 90,
+      maxRuns: 3,
+      until: Date.UTC(2089, 11, 31, 23),
+      jitterSeconds: 30,
+    });
   });
 
   it("inside a run is part of that run, and adds no jobs", async () => {
@@ -420,6 +531,7 @@ describe("the command line", () => {
       kind,
       userHome: "/home/u",
       argv: ["/opt/my node/bin/node", "/x/cli.js", "cron", "tick", "--home", "/h/50%/it's"],
+      path: '/usr/bin:/home/u/"my" 5% $bin',
       crontab: "0 1 * * * backup\n* * * * * old tick # camel-mcp cron tick\n",
     });
     expect(plan).toMatchSnapshot();

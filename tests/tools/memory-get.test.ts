@@ -32,6 +32,14 @@ describe("reading", () => {
     expect((await get(file, { filePath: "memory/a.md", from: null, lines: null })).text).toContain("5: 5");
   });
 
+  test.each(["./memory/a.md", "memory//a.md", "memory/./a.md", ".//memory/.//a.md", "memory\\a.md"])(
+    "%j is memory/a.md",
+    async (filePath) => {
+      const found = await get({ "workspace/memory/a.md": "x" }, { filePath });
+      expect(found).toMatchObject({ text: "1: x", structured: { filePath: "memory/a.md" } });
+    },
+  );
+
   test("a lower-case memory.md is read too, and an empty file says so", async () => {
     expect((await get({ "workspace/memory.md": "low\n" }, { filePath: "memory.md" })).text).toBe("1: low");
     expect((await get({ "workspace/MEMORY.md": "" }, { filePath: "MEMORY.md" })).text).toContain("empty");
@@ -47,9 +55,12 @@ describe("reading", () => {
   });
 
   test("a missing file names those that exist; bytes that aren't text are refused", async () => {
-    const missing = await get({ "workspace/memory/there.md": "x" }, { filePath: "memory/here.md" });
+    const missing = await get(
+      { "workspace/memory/there.md": "x", "workspace/memory-old/a.md": "x", "workspace/memory.old.md": "x" },
+      { filePath: "memory/here.md" },
+    );
     expect(missing.code).toBe("not_found");
-    expect(missing.text).toContain("memory/there.md");
+    expect(missing.text).toContain("Existing files: memory/there.md.");
     const invalid = await get(
       { "workspace/memory/b.md": Uint8Array.from([0x61, 0xff, 0x62]) },
       { filePath: "memory/b.md" },
@@ -80,6 +91,9 @@ describe("nothing else can be read", () => {
     "MEMORY.md/../secret.md",
     "memory/\0.md",
     "file:///etc/passwd",
+    "//memory/a/x.md",
+    `memory/${"x".repeat(300)}.md`,
+    `memory/${"x/".repeat(5_000)}a.md`,
     "~/x",
   ])("%j is refused", async (filePath) => {
     const result = await get(

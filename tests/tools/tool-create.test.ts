@@ -138,6 +138,9 @@ describe("tool_create through real clients", () => {
     ] as const)
       await expect(run("policy", "command", line), line).rejects.toMatchObject({ code });
     expect(await run("policy", "command", "cat notes.txt | cat")).toContain("allow");
+    expect(await run("policy", "url", "https://8.8.8.8/")).toContain("allow");
+    for (const url of ["http://169.254.169.254/", "http://0x7f.1/", "ftp://8.8.8.8/", "no url"])
+      await expect(run("policy", "url", url), url).rejects.toMatchObject({ code: 4 });
     expect(await run("key", "rotate")).toContain("Sealed");
     expect(await run("call", "say_it", '{"input":"y"}')).toBe("y\n\n");
   });

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { request } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
@@ -76,6 +77,7 @@ describe("who is let in", () => {
     expect((await post(url, INITIALIZE, { Authorization: `Bearer ${secret}` })).status).toBe(200);
     await tokensOf(box).revoke(record.id);
     expect((await post(url, INITIALIZE, { Authorization: `Bearer ${secret}` })).status).toBe(401);
+    expect((await post(url, INITIALIZE)).status).toBe(401);
   });
 
   test("another token's session is answered like a missing one", async () => {
@@ -154,8 +156,14 @@ describe("limits", () => {
   test("a body over the limit is refused, and so is one that isn't JSON", async () => {
     const box = await sandbox({ "home/config.yaml": "http: { maxBodyBytes: 2048 }\n" });
     const { url } = await startHttp(box);
-    expect((await post(url, JSON.stringify({ pad: "x".repeat(4000) }))).status).toBe(413);
-    expect((await post(url, "{ not json")).status).toBe(400);
+    const tooLong = await post(url, JSON.stringify({ pad: "x".repeat(4000) }));
+    expect(tooLong.status).toBe(413);
+    // What is left of the body must not be taken for the next request.
+    expect(tooLong.headers.get("connection")).toBe("close");
+    for (const body of ["{ not json", '"too_large"', '"not_json"']) {
+      const refused = await post(url, body);
+      expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('"code":-32')]);
+    }
     expect((await post(url, INITIALIZE)).status).toBe(200);
   });
 
@@ -193,14 +201,21 @@ describe("limits", () => {
     expect(await statusOf(fourth)).toBe(200);
   });
 
-  test("past the concurrency limit requests are told to come again", async () => {
+  test("past the concurrency limit requests are told to come again; open streams don't count", async () => {
     const box = await sandbox({ "home/config.yaml": "http: { maxConcurrent: 1 }\n" });
     const { url } = await startHttp(box);
     const stream = await fetch(`${url}/sse`);
-    const busy = await fetch(`${url}/healthz`);
+    expect((await post(url, INITIALIZE)).status).toBe(200);
+    // One whose body never ends.
+    const slow = request(`${url}/mcp`, { method: "POST", headers: { expect: "100-continue" } });
+    slow.on("error", () => {});
+    slow.flushHeaders();
+    await once(slow, "continue");
+    const busy = await post(url, INITIALIZE);
     expect(busy.status).toBe(503);
     expect(busy.headers.get("retry-after")).toBe("1");
     await busy.text();
+    slow.destroy();
     await stream.body?.cancel();
   });
 

@@ -95,7 +95,7 @@ describe.each(CLIENTS)("%s", (kind) => {
       // The tool waits for this: a 1.x client drops progress that comes in one chunk with the result.
       {
         onprogress: ({ progress }) => {
-          if (seen.push(progress) === 3) writeFileSync(marker, "go");
+          if (seen.push(progress) === 3) writeFileSync(`${marker}.steps`, "go");
         },
       },
     );

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { rm, writeFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Camel } from "../../src/camel.ts";
 import { silentLogger } from "../../src/shared/log.ts";
@@ -23,6 +24,8 @@ interface World {
   supervised: { id: string; uid: string; seq: number }[];
   /** When a process was told to get ready. */
   expected: number[];
+  /** What the log was told. */
+  errors: string[];
   scheduler: () => Scheduler;
   add: (over?: Partial<Job>) => Promise<Job>;
   runs: (id?: string) => Promise<RunRecord[]>;
@@ -35,7 +38,9 @@ async function world(config = ""): Promise<World> {
   const store = createCronStore({ home: box.home, clock });
   const supervised: World["supervised"] = [];
   const expected: number[] = [];
+  const errors: string[] = [];
   return {
+    errors,
     camel,
     clock,
     store,
@@ -45,13 +50,13 @@ async function world(config = ""): Promise<World> {
       const scheduler = createScheduler({
         home: box.home,
         clock,
-        log: silentLogger,
+        log: { ...silentLogger, error: (message) => void errors.push(message) },
         settings: () => camel.config().settings,
         ready: () => Promise.resolve(true),
         dispatch: (call) => camel.dispatcher.call(call),
         supervisors: {
           start: ({ id, uid, seq }) => void supervised.push({ id, uid, seq }),
-          expect: () => void expected.push(clock.now()),
+          expect: (runs) => void expected.push(...runs.map(() => clock.now())),
         },
       });
       onTestFinished(() => scheduler.stop());
@@ -138,6 +143,25 @@ describe("firing", () => {
     expect(await runs()).toEqual([]);
     await one.wake();
     expect(await runs()).toHaveLength(1);
+  });
+
+  it("goes on when a disk that refused everything takes files again, and says once what was wrong", async () => {
+    const { clock, scheduler, add, runs, store, errors } = await world();
+    const start = clock.now();
+    await add();
+    const one = scheduler();
+    await one.wake();
+    const live = join(store.directory, "live");
+    await writeFile(live, "in the way");
+    for (const second of [60, 61, 62]) {
+      clock.set(start + second * 1000);
+      await one.wake();
+    }
+    expect(errors).toEqual([expect.stringMatching(/tick could not be fired: E/)]);
+    await rm(live);
+    clock.set(start + 63_000);
+    await one.wake();
+    expect(statuses(await runs())).toEqual(["ok"]);
   });
 
   it("by its own timer, and not before its time", async () => {
@@ -318,7 +342,9 @@ describe("a slot that comes while the last run goes on", () => {
     made.clock.set(made.clock.now() + MINUTE);
     await one.wake();
     let stopped = false;
-    const presence = await announce(join(made.store.directory, "live"), () => (stopped = true));
+    const presence = await announce(join(made.store.directory, "live"), {
+      stop: () => (stopped = true),
+    });
     onTestFinished(() => presence.close());
     await made.store.runs.start(job, 1, { at: made.clock.now(), attempt: 1, owner: presence.owner });
     made.clock.set(made.clock.now() + MINUTE);

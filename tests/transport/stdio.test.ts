@@ -1,6 +1,8 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
-import { createInterface } from "node:readline";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CLI, sandbox, type Sandbox } from "../harness.ts";
 
@@ -16,10 +18,9 @@ class RawHost {
   readonly seen: Message[] = [];
   private readonly waiting = new Map<number | null, (message: Message) => void>();
 
-  constructor(box: Sandbox) {
-    this.child = spawn(process.execPath, [CLI, "--home", box.home, "--workspace", box.workspace], {
-      env: { PATH: process.env["PATH"] },
-    });
+  constructor(box: Sandbox, nodeFlags: readonly string[] = []) {
+    const args = [...nodeFlags, CLI, "--home", box.home, "--workspace", box.workspace];
+    this.child = spawn(process.execPath, args, { env: { PATH: process.env["PATH"] } });
     onTestFinished(() => void this.child.kill("SIGKILL"));
     createInterface({ input: this.child.stdout }).on("line", (line) => {
       // Whatever isn't JSON here is a defect: stdout belongs to the protocol.
@@ -65,6 +66,17 @@ describe("a host that misbehaves", () => {
     host.child.stdin.write('{"jsonrpc":"2.0","id":7,"method":42}\n');
     host.child.stdin.write("[]\n");
     expect((await complaint).error?.code).toBe(-32_700);
+    // Nobody waits for ever: what can be answered, is.
+    for (const [index, odd] of [
+      { method: 42 },
+      { method: "tools/call", params: [] },
+      { method: "tools/list", extra: 1 },
+      { method: "tools/list", jsonrpc: "1.0" },
+    ].entries()) {
+      const answer = host.answer(100 + index);
+      host.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 100 + index, ...odd })}\n`);
+      expect((await answer).error?.code).toBe(-32_600);
+    }
     expect((await host.send(1, "tools/list")).result?.tools?.length).toBeGreaterThan(0);
   });
 
@@ -122,6 +134,24 @@ describe("a host that misbehaves", () => {
     host.child.kill(signal);
     expect(await host.exit()).toBe(0);
   });
+});
+
+test("tools/list is answered without any module that takes long to load", async () => {
+  const box = await sandbox();
+  const spy = await box.write(
+    "spy.cjs",
+    `const { writeFileSync } = require("node:fs");
+process.on("exit", () => writeFileSync(${JSON.stringify(join(box.home, "loaded"))}, process.moduleLoadList.join("\\n")));`,
+  );
+  const host = new RawHost(box, ["--require", spy]);
+  await host.initialize();
+  expect((await host.send(1, "tools/list")).result?.tools?.length).toBeGreaterThan(5);
+  host.child.stdin.end();
+  expect(await host.exit()).toBe(0);
+  const loaded = new Set((await readFile(join(box.home, "loaded"), "utf8")).split("\n"));
+  expect(loaded).toContain("NativeModule fs/promises");
+  for (const name of ["child_process", "crypto", "http", "timers/promises", "worker_threads", "zlib"])
+    expect(loaded, name).not.toContain(`NativeModule ${name}`);
 });
 
 describe("a broken config", () => {

@@ -27,26 +27,19 @@ export async function checkRegistrations(machine: Machine): Promise<Finding[]> {
 }
 
 async function checkHost(id: HostId, scope: Scope, machine: Machine): Promise<Finding[]> {
-  const { title } = hostOf(id);
+  const { title, local } = hostOf(id);
   try {
     const file = await fileOf(id, scope, machine);
     if (file.text === undefined) return [];
     const found: Finding[] = [];
-    for (const [name, entry] of await serversIn(id, file)) {
-      const start = launchOf(entry);
-      if (!isOurs(name, start, entry)) continue;
-      const missing = start === undefined ? undefined : await missingPart(start, machine);
-      const where = `${title}, "${name}" in ${file.path}`;
-      found.push(
-        missing === undefined
-          ? { check: "hosts", status: "ok", says: where }
-          : {
-              check: "hosts",
-              status: "fail",
-              says: `${where}: ${missing} is not there.`,
-              remedy: `camel-mcp install ${id}${scope === "project" ? " --scope project" : ""} --name ${name}`,
-            },
-      );
+    const again = (name: string): string =>
+      `camel-mcp install ${id}${scope === "project" ? " --scope project" : ""} --name ${name}`;
+    for (const [name, entry] of await serversIn(id, file))
+      found.push(...(await checkEntry(`${title}, "${name}" in ${file.path}`, name, entry, again, machine)));
+    if (local === undefined || scope === "project") return found;
+    for (const [name, entry] of await serversIn(id, file, local.keys(machine))) {
+      const where = `${title}, "${name}" for this folder in ${file.path}`;
+      found.push(...(await checkEntry(where, name, entry, (one) => local.remove(one), machine)));
     }
     return found;
   } catch (error) {
@@ -60,6 +53,21 @@ async function checkHost(id: HostId, scope: Scope, machine: Machine): Promise<Fi
       },
     ];
   }
+}
+
+async function checkEntry(
+  where: string,
+  name: string,
+  entry: Entry,
+  remedy: (name: string) => string,
+  machine: Machine,
+): Promise<Finding[]> {
+  const start = launchOf(entry);
+  if (!isOurs(name, start, entry)) return [];
+  const missing = start === undefined ? undefined : await missingPart(start, machine);
+  return missing === undefined
+    ? [{ check: "hosts", status: "ok", says: where }]
+    : [{ check: "hosts", status: "fail", says: `${where}: ${missing} is not there.`, remedy: remedy(name) }];
 }
 
 /** The argv an entry starts, whatever its host calls the parts. */

@@ -9,11 +9,11 @@ import type { Config } from "../../config.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { toCamelError } from "../../shared/errors.ts";
 import { closest } from "../../shared/glob.ts";
-import { newId } from "../../shared/ids.ts";
 import { silentLogger } from "../../shared/log.ts";
 import { createFolderNames, resolveWorkspace } from "../../shared/workspace.ts";
 import { createFileTokens } from "../../stores/tokens.ts";
 import { builtinTools } from "../../tools/index.ts";
+import { shellCaller } from "../shell-call.ts";
 import { isWritable } from "./check-stores.ts";
 import type { Finding } from "./doctor.ts";
 
@@ -81,13 +81,7 @@ export function policySummary(camel: Camel, agentId: string): Finding[] {
     ];
   const count = (pick: (config: Config) => readonly unknown[]): number =>
     layers.reduce((sum, layer) => sum + pick(layer.config).length, 0);
-  const listed = camel.dispatcher.list({
-    agentId,
-    depth: 0,
-    client: "cli",
-    transport: "cli",
-    sessionId: newId("ses"),
-  });
+  const listed = camel.dispatcher.list(shellCaller(agentId));
   const says =
     `agent ${agentId} sees ${listed.length} tools (tier ${settings.tools.tier}); autonomy ${settings.autonomy.level}; ` +
     `${count((one) => one.tools.allow)} allowed and ${count((one) => one.tools.deny)} denied by name; ` +
@@ -193,7 +187,8 @@ export async function checkTokens(camel: Camel): Promise<Finding[]> {
       remedy: `chmod 600 ${path}`,
     });
   }
-  const needed = active === 0 ? "none; on loopback `serve` lets every local program in" : `${active} active`;
+  const needed =
+    tokens.length === 0 ? "none; on loopback `serve` lets every local program in" : `${active} active`;
   return findings.length > 0 ? findings : [{ check: "tokens", status: "ok", says: needed }];
 }
 

@@ -80,8 +80,10 @@ export async function writeConfigFile(
   }
 }
 
+export const backupOf = ({ target }: ConfigFile): string => `${target}.camel-backup`;
+
 async function backUp(file: ConfigFile, mode: number, fs: ConfigFs): Promise<string | undefined> {
-  const backup = `${file.target}.camel-backup`;
+  const backup = backupOf(file);
   try {
     await fs.copyFile(file.target, backup, nodeFs.constants.COPYFILE_EXCL);
     await fs.chmod(backup, mode);

@@ -9,7 +9,7 @@ import type { Entry } from "./hosts.ts";
 export const json: Format = {
   read(text, file) {
     const body = withoutBom(text);
-    if (body.trim() === "") return {};
+    if (holdsNothing(body)) return {};
     const errors: ParseError[] = [];
     const root = parseTree(body, errors, { allowTrailingComma: true });
     const [first] = errors;
@@ -26,6 +26,7 @@ export const json: Format = {
     const bom = text.startsWith(BOM) ? BOM : "";
     let body = withoutBom(text);
     if (body.trim() === "") body = `{}${eolOf(text)}`;
+    else if (holdsNothing(body)) body = `${body.trimEnd()}${eolOf(text)}{}${eolOf(text)}`;
     const present = valueAt(body, [key, name]);
     if (!isRecord(present)) return bom + setIn(body, [key, name], entry);
     for (const field of Object.keys(present)) {
@@ -43,6 +44,9 @@ export const json: Format = {
 
 const BOM = "\uFEFF";
 const withoutBom = (text: string): string => (text.startsWith(BOM) ? text.slice(1) : text);
+
+/** Only blanks and comments. */
+const holdsNothing = (text: string): boolean => skipTrivia(text, 0) === text.length;
 
 function valueAt(text: string, path: readonly string[]): unknown {
   const { node, rest } = walk(text, path);

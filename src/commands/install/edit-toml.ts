@@ -1,6 +1,7 @@
 import { parse, stringify, TomlError } from "smol-toml";
 import { brokenFile, eolOf, isRecord, isSame, type Format, type Place } from "./format.ts";
 import type { Entry } from "./hosts.ts";
+import { inlineMembers, scan, type Statement } from "./scan-toml.ts";
 
 /**
  * TOML. smol-toml reads; there is no TOML library for Node that keeps comments when it writes, so a table is
@@ -9,7 +10,7 @@ import type { Entry } from "./hosts.ts";
 export const toml: Format = {
   read(text, file) {
     try {
-      return parse(text);
+      return parse(text, { integersAsBigInt: "asNeeded" });
     } catch (error) {
       if (!(error instanceof TomlError)) throw error;
       const [why = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
@@ -17,119 +18,119 @@ export const toml: Format = {
     }
   },
 
-  set(text, { key, name }: Place, entry: Entry) {
-    const eol = eolOf(text);
+  set(text, place: Place, entry: Entry) {
     const statements = scan(text);
-    const header = statements.find((one) => isSame(one.table, [key, name]));
-    const lines = (fields: Entry): string => stringify(fields).trimEnd().replaceAll("\n", eol);
-    if (header === undefined) {
-      const gap = text.trim() === "" ? "" : text.endsWith("\n") ? eol : eol + eol;
-      const title = `[${[key, name].map(bare).join(".")}]`;
-      return `${text}${gap}${title}${eol}${lines(entry)}${eol}`;
-    }
-    const present = (parse(text)[key] as Record<string, Entry>)[name] ?? {};
-    const own = statements.slice(statements.indexOf(header) + 1);
-    const body = own.slice(0, endOfTable(own));
-    let result = text;
-    // From the end to the start, so that offsets stay right.
-    const last = body.at(-1) ?? header;
-    const added = Object.fromEntries(Object.entries(entry).filter(([field]) => !(field in present)));
-    if (Object.keys(added).length > 0)
-      result = result.slice(0, last.lineEnd) + eol + lines(added) + result.slice(last.lineEnd);
-    for (const { field, start, end, lineEnd } of body.toReversed()) {
-      if (field === undefined || isSame(present[field], entry[field])) continue;
-      result =
-        field in entry
-          ? result.slice(0, start) + lines({ [field]: entry[field] }) + result.slice(end)
-          : result.slice(0, start) + result.slice(lineEnd).replace(/^\r?\n/, "");
-    }
-    const stale = Object.keys(present).filter((field) => !(field in entry));
-    return stale.reduce((rest, field) => removeTables(rest, [key, name, field]), result);
+    const { key, name } = place;
+    const container = containerIn(statements, key);
+    if (container !== undefined) return setInline(removeInline(text, container, name), place, entry);
+    const header = statements.find((one) => one.isHeader && isSame(one.path, [key, name]));
+    if (header !== undefined) return updateTable(text, place, statements, header, entry);
+    // An entry that isn't a table of its own (`camel.command = …`, `camel = { … }`) becomes one.
+    const rest = removeAt(text, [key, name]);
+    const eol = eolOf(text);
+    const gap = rest.trim() === "" ? "" : rest.endsWith("\n") ? eol : eol + eol;
+    return `${rest}${gap}${render({ [key]: { [name]: entry } }, eol)}${eol}`;
   },
 
-  remove: (text, { key, name }: Place) => removeTables(text, [key, name]),
+  remove(text, { key, name }: Place) {
+    const container = containerIn(scan(text), key);
+    return container === undefined ? removeAt(text, [key, name]) : removeInline(text, container, name);
+  },
 };
 
-/** Removes the table at `path` and those below it; comments between tables stay. */
-function removeTables(text: string, path: readonly string[]): string {
-  const statements = scan(text);
+function updateTable(
+  text: string,
+  { key, name }: Place,
+  statements: readonly Statement[],
+  header: Statement,
+  entry: Entry,
+): string {
+  const eol = eolOf(text);
+  const present = (parse(text)[key] as Record<string, Entry>)[name] ?? {};
+  const own = statements.slice(statements.indexOf(header) + 1);
+  const body = own.slice(0, endOfTable(own));
   let result = text;
-  for (const [index, header] of [...statements.entries()].toReversed()) {
-    if (!path.every((part, depth) => header.table?.[depth] === part)) continue;
-    const following = statements.slice(index + 1);
-    const last = following[endOfTable(following) - 1] ?? header;
-    const before = result.slice(0, header.start).replace(/(\r?\n)\r?\n$/, "$1");
-    const after = result.slice(last.lineEnd).replace(before === "" ? /^(?:\r?\n)+/ : /^\r?\n/, "");
-    result = before + after;
+  // From the end to the start, so that offsets stay right.
+  const last = body.at(-1) ?? header;
+  const added = Object.fromEntries(Object.entries(entry).filter(([field]) => !(field in present)));
+  if (Object.keys(added).length > 0)
+    result = result.slice(0, last.lineEnd) + eol + render(added, eol) + result.slice(last.lineEnd);
+  for (const { path, start, end, lineEnd } of body.toReversed()) {
+    const [, , field = ""] = path;
+    if (isSame(present[field], entry[field])) continue;
+    result =
+      field in entry
+        ? result.slice(0, start) + render({ [field]: entry[field] }, eol) + result.slice(end)
+        : result.slice(0, start) + result.slice(lineEnd).replace(/^\r?\n/, "");
+  }
+  const stale = Object.keys(present).filter((field) => !(field in entry));
+  return stale.reduce((rest, field) => removeAt(rest, [key, name, field]), result);
+}
+
+/** Removes what is at `path` and below it, however it is written; comments between tables stay. */
+function removeAt(text: string, path: readonly string[]): string {
+  const ranges: { start: number; lineEnd: number; isTable: boolean }[] = [];
+  let table: { lineEnd: number } | undefined;
+  for (const { path: at, start, lineEnd, isHeader } of scan(text)) {
+    const isMeant = path.every((part, depth) => at[depth] === part);
+    const range = { start, lineEnd, isTable: isHeader };
+    if (isHeader) table = isMeant ? range : undefined;
+    if (isMeant && (isHeader || table === undefined)) ranges.push(range);
+    else if (table !== undefined) table.lineEnd = lineEnd;
+  }
+  let result = text;
+  for (const { start, lineEnd, isTable } of ranges.toReversed()) {
+    const line = result.slice(0, start).replace(/[ \t]+$/, "");
+    // The blank line that stood before a table goes with it.
+    const before = isTable ? line.replace(/(\r?\n)\r?\n$/, "$1") : line;
+    const after = result.slice(lineEnd);
+    result = before + after.replace(isTable && before === "" ? /^(?:\r?\n)+/ : /^\r?\n/, "");
   }
   return result;
 }
 
-/** A `[header]` or a `key = value`, by offsets. `lineEnd` is behind a comment on its last line. */
-interface Statement {
-  start: number;
-  end: number;
-  lineEnd: number;
-  table?: string[];
-  field?: string;
+function removeInline(text: string, container: Statement, name: string): string {
+  const { members } = inlineMembers(text, container.valueStart);
+  const index = members.findIndex((one) => one.name === name);
+  const member = members[index];
+  if (member === undefined) return text;
+  const previous = members[index - 1];
+  const rest =
+    previous === undefined
+      ? text.slice(0, member.start) + text.slice(members[index + 1]?.start ?? member.end)
+      : text.slice(0, previous.end) + text.slice(member.end);
+  // There may be more of it: `camel.command = …, camel.args = …`.
+  return removeInline(rest, container, name);
 }
 
+function setInline(text: string, { key, name }: Place, entry: Entry): string {
+  const container = containerIn(scan(text), key);
+  if (container === undefined) return text;
+  const { members, close } = inlineMembers(text, container.valueStart);
+  const member = `${bare(name)} = ${inline(entry)}`;
+  const last = members.at(-1);
+  return last === undefined
+    ? `${text.slice(0, container.valueStart)}{ ${member} }${text.slice(close + 1)}`
+    : `${text.slice(0, last.end)}, ${member}${text.slice(last.end)}`;
+}
+
+/** A `mcp_servers = { … }` that holds every server. */
+const containerIn = (statements: readonly Statement[], key: string): Statement | undefined =>
+  statements.find((one) => !one.isHeader && isSame(one.path, [key]));
+
 const endOfTable = (statements: readonly Statement[]): number => {
-  const next = statements.findIndex((one) => one.table !== undefined);
+  const next = statements.findIndex((one) => one.isHeader);
   return next === -1 ? statements.length : next;
 };
 
+const render = (fields: Entry, eol: string): string => stringify(fields).trimEnd().replaceAll("\n", eol);
+
+/** A value on one line; the library writes maps as tables. */
+function inline(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
+  if (!isRecord(value) || value instanceof Date) return stringify({ v: value }).trim().slice("v = ".length);
+  const fields = Object.entries(value).map(([field, inner]) => `${bare(field)} = ${inline(inner)}`);
+  return `{ ${fields.join(", ")} }`;
+}
+
 const bare = (key: string): string => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key));
-
-function scan(text: string): Statement[] {
-  const statements: Statement[] = [];
-  const blank = /(?:\s|#[^\n]*)*/y;
-  for (let at = 0; ;) {
-    blank.lastIndex = at;
-    const start = at + (blank.exec(text)?.[0].length ?? 0);
-    if (start >= text.length) return statements;
-    const end = endOfStatement(text, start);
-    const newline = /\r?\n|$/g;
-    newline.lastIndex = end;
-    const lineEnd = newline.exec(text)?.index ?? text.length;
-    const source = text.slice(start, end);
-    statements.push({
-      start,
-      end,
-      lineEnd,
-      ...(source.startsWith("[")
-        ? { table: keysOf(parse(source)) }
-        : { field: keysOf(parse(source))[0] ?? "" }),
-    });
-    at = lineEnd;
-  }
-}
-
-/** The end of the statement's last character: strings and brackets may run over lines, comments end it. */
-function endOfStatement(text: string, start: number): number {
-  const token =
-    /"""[^]*?"{3,5}|'''[^]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[[{]|[\]}]|\n|[^"'#[\]{}\n]+/y;
-  token.lastIndex = start;
-  let depth = 0;
-  let end = start;
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    const [piece] = match;
-    if (piece === "\n" && depth === 0) break;
-    if (piece.startsWith("#")) {
-      if (depth === 0) break;
-      continue;
-    }
-    if (piece === "[" || piece === "{") depth++;
-    if (piece === "]" || piece === "}") depth--;
-    if (piece.trim() !== "") end = match.index + piece.trimEnd().length;
-  }
-  return end;
-}
-
-/** The path down to the only key of each level: `[a."b.c"]` gives a, b.c. */
-function keysOf(value: unknown): string[] {
-  if (Array.isArray(value)) return keysOf(value[0]);
-  if (!isRecord(value)) return [];
-  const [key] = Object.keys(value);
-  return key === undefined ? [] : [key, ...keysOf(value[key])];
-}

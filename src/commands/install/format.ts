@@ -33,10 +33,11 @@ export function brokenFile(
   file: string,
   at: { line: number; column: number } | undefined,
   why: string,
+  next = "Correct the file there and try again, or add by hand what --print shows.",
 ): CamelError {
   const where = at === undefined ? file : `${file}:${at.line}:${at.column}`;
   return new CamelError("invalid_config", `${where}: ${why} The file was left alone.`, {
-    next: "Correct the file there and try again, or add by hand what --print shows.",
+    next,
     details: { file, ...at },
   });
 }

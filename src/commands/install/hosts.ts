@@ -32,6 +32,8 @@ export interface Host {
   stdio(launch: Launch): Entry;
   /** Undefined where the host can't say it in its file; `camel-mcp connect` is registered then. */
   http(remote: Remote): Entry | undefined;
+  /** A place in the user's file for the folder one stands in, which only the host's own command writes. */
+  local?: { keys(machine: Machine): string[]; remove(name: string): string };
   /** What a new file needs besides the entry. */
   newFile?: Entry;
   /** What a person still has to do. */
@@ -59,6 +61,10 @@ export const HOSTS = {
         : inHome(machine, ".claude.json"),
     ],
     project: (machine) => [inProject(machine, ".mcp.json")],
+    local: {
+      keys: (machine) => ["projects", machine.cwd],
+      remove: (name) => `claude mcp remove ${name} -s local`,
+    },
     stdio: (launch) => ({ type: "stdio", ...plain(launch) }),
     http: ({ url, tokenEnv }) => ({ type: "http", url, ...bearer(tokenEnv, shell) }),
   },

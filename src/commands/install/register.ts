@@ -1,12 +1,13 @@
 import { CamelError } from "../../shared/errors.ts";
 import {
+  backupOf,
   lockConfigFile,
   readConfigFile,
   writeConfigFile,
   type ConfigFile,
   type ConfigFs,
 } from "./config-file.ts";
-import { brokenFile, formatOf, isRecord, isSame, type Place } from "./format.ts";
+import { brokenFile, formatOf, isRecord, isSame, type Format, type Place } from "./format.ts";
 import { hostOf, type Entry, type Host, type HostId, type Scope } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
 
@@ -31,7 +32,7 @@ export async function register(
   { isDry = false, fs }: { isDry?: boolean; fs?: ConfigFs } = {},
 ): Promise<Change> {
   const plan = async (): Promise<Change> =>
-    planChange(id, scope, await fileOf(id, scope, machine, fs), name, entry);
+    planChange(id, scope, await fileOf(id, scope, machine, fs), name, entry, fs);
   const first = await plan();
   if (isDry || !isChange(first)) return first;
   return lockConfigFile(first.file, { isPrivate: scope === "user" }, async () => {
@@ -74,6 +75,7 @@ async function planChange(
   file: ConfigFile,
   name: string,
   entry: Entry | undefined,
+  fs?: ConfigFs,
 ): Promise<Change> {
   const host = hostOf(id);
   const format = await formatOf(host.format);
@@ -91,19 +93,60 @@ async function planChange(
 
   if (entry === undefined) {
     if (present === undefined) return change("absent", before);
-    const after = format.remove(before, place);
-    verify(format.read(after, file.path), withEntry(content, host, name, undefined), file.path);
-    return change("removed", after);
+    const expected = withEntry(content, host, name, undefined);
+    const without = edited(format, expected, file.path, () => format.remove(before, place));
+    return change("removed", (await originalOf(file, host, place, { present, without }, fs)) ?? without);
   }
   const wanted = merged(present, entry);
   if (isSame(present, wanted)) return change("unchanged", before);
-  // A file of ours starts with what the host demands in every file.
-  const isNew = before.trim() === "" && host.newFile !== undefined;
-  const base = isNew ? await newFileText(host) : before;
-  const after = format.set(base, place, wanted);
-  const expected = withEntry(isNew ? { ...host.newFile } : content, host, name, wanted);
-  verify(format.read(after, file.path), expected, file.path);
+  const base = await baseOf(host, before);
+  const expected = withEntry(format.read(base, file.path), host, name, wanted);
+  const after = edited(format, expected, file.path, () => format.set(base, place, wanted));
   return change(file.text === undefined ? "created" : present === undefined ? "added" : "updated", after);
+}
+
+/** The file as it was before `install`, if nothing but our entry came in since. */
+async function originalOf(
+  file: ConfigFile,
+  host: Host,
+  place: Place,
+  { present, without }: { present: Entry; without: string },
+  fs: ConfigFs | undefined,
+): Promise<string | undefined> {
+  try {
+    const { text: original } = await readConfigFile(backupOf(file), fs);
+    // Not back to a file without anything: it isn't valid JSON, and hosts complain.
+    if (original === undefined || original.trim() === "") return undefined;
+    const format = await formatOf(host.format);
+    if (entryIn(format.read(original, file.path), host, place.name, file.path) !== undefined)
+      return undefined;
+    const withOurs = format.set(await baseOf(host, original), place, present);
+    return format.remove(withOurs, place) === without ? original : undefined;
+  } catch {
+    // An old copy that can't be read says nothing about the file.
+    return undefined;
+  }
+}
+
+/** A file of ours starts with what the host demands in every file. */
+async function baseOf(host: Host, text: string): Promise<string> {
+  return text.trim() === "" && host.newFile !== undefined ? newFileText(host) : text;
+}
+
+/** The last guard: the new text must say what the old one said, plus or minus our entry, and nothing else. */
+function edited(format: Format, expected: Entry, file: string, edit: () => string): string {
+  try {
+    const after = edit();
+    if (isSame(withoutEmpty(format.read(after, file)), withoutEmpty(expected))) return after;
+  } catch {
+    // What can't be read afterwards was not editable either.
+  }
+  throw brokenFile(
+    file,
+    undefined,
+    "it is written in a way that can't be edited safely.",
+    "Change the entry by hand; `camel-mcp install HOST --print` shows what it should hold.",
+  );
 }
 
 /** Writes a planned change, unless the file has changed since it was read. */
@@ -127,11 +170,15 @@ export async function snippet(id: HostId, name: string, entry: Entry): Promise<s
   return format.set("", { key: host.key, name, list: host.list === true }, entry);
 }
 
-/** The registered servers of a file by name; used to look, not to change. */
-export async function serversIn(id: HostId, file: ConfigFile): Promise<Map<string, Entry>> {
+/** The registered servers of a file by name, at the top or below `keys`; used to look, not to change. */
+export async function serversIn(
+  id: HostId,
+  file: ConfigFile,
+  keys: readonly string[] = [],
+): Promise<Map<string, Entry>> {
   const host = hostOf(id);
-  const content = (await formatOf(host.format)).read(file.text ?? "", file.path);
-  const container = content[host.key];
+  const content: unknown = (await formatOf(host.format)).read(file.text ?? "", file.path);
+  const container = [...keys, host.key].reduce((at, key) => (isRecord(at) ? at[key] : undefined), content);
   const pairs: [unknown, unknown][] = Array.isArray(container)
     ? container.filter(isRecord).map((one) => [one["name"], one])
     : Object.entries(isRecord(container) ? container : {});
@@ -179,12 +226,18 @@ const CONNECTION = [
   "requestOptions",
 ];
 
-/** Ours over what is there; what the user added (time-outs, trust, environment) stays as long as it makes sense. */
+/** Ours is only where to start; the user may have set them otherwise. */
+const DEFAULTS = ["timeout", "tools"];
+
+/** Ours over what is there; what the user set (time-outs, trust, environment) stays as long as it makes sense. */
 function merged(present: Entry | undefined, entry: Entry): Entry {
   if (present === undefined) return entry;
-  const sameWay = ADDRESS.some((key) => key in present && key in entry);
+  const address = ADDRESS.filter((key) => key in present);
+  const sameWay = address.length === 0 || address.some((key) => key in entry);
   const stale = sameWay ? ADDRESS : [...ADDRESS, ...CONNECTION];
-  return { ...Object.fromEntries(Object.entries(present).filter(([key]) => !stale.includes(key))), ...entry };
+  const kept = Object.entries(present).filter(([key]) => !stale.includes(key));
+  const chosen = kept.filter(([key]) => DEFAULTS.includes(key));
+  return { ...Object.fromEntries(kept), ...entry, ...Object.fromEntries(chosen) };
 }
 
 function withEntry(content: Entry, host: Host, name: string, entry: Entry | undefined): Entry {
@@ -198,12 +251,6 @@ function withEntry(content: Entry, host: Host, name: string, entry: Entry | unde
   }
   const { [name]: _, ...others } = isRecord(container) ? container : {};
   return { ...content, [host.key]: entry === undefined ? others : { ...others, [name]: entry } };
-}
-
-/** The last guard: the new text must say what the old one said, plus or minus our entry, and nothing else. */
-function verify(found: Entry, expected: Entry, file: string): void {
-  if (isSame(withoutEmpty(found), withoutEmpty(expected))) return;
-  throw brokenFile(file, undefined, "it is written in a way that can't be edited safely.");
 }
 
 /** TOML has no way to write an empty container, so its last entry takes it along. */

@@ -11,7 +11,7 @@ import { lstat, mkdir, readFile, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { replaceFile } from "../../shared/durable.ts";
 import { CamelError, toCamelError } from "../../shared/errors.ts";
-import { eachLimited, type Disk } from "./disk.ts";
+import { eachLimited, type Disk, type Owner } from "./disk.ts";
 import { packsDirectory, placeBlobs, type Blob, type Placed } from "./blobs.ts";
 import {
   isMissing,
@@ -27,6 +27,8 @@ import { tidy, undo } from "./recover.ts";
 export interface FileContent {
   bytes: Buffer;
   mode: number | undefined;
+  /** Where it is somebody else's than files made here would be. */
+  owner?: Owner | undefined;
 }
 
 /** One path whose state changes; undefined: no file. */
@@ -157,8 +159,13 @@ async function prepare(
   return { journal, places, pack };
 }
 
-export function stored({ bytes, mode }: FileContent): Stored {
-  return { sha256: sha256(bytes), size: bytes.length, ...(mode === undefined ? {} : { mode }) };
+export function stored({ bytes, mode, owner }: FileContent): Stored {
+  return {
+    sha256: sha256(bytes),
+    size: bytes.length,
+    ...(mode === undefined ? {} : { mode }),
+    ...(owner === undefined ? {} : { owner }),
+  };
 }
 
 /** Outermost first. */
@@ -183,7 +190,10 @@ async function stage(
   await eachLimited(journal.entries, async (entry, i) => {
     const file = files[i];
     if (file === undefined) return;
-    if (file.after !== undefined) await disk.writeNew(entry.staged, file.after.bytes, file.after.mode);
+    if (file.after !== undefined) {
+      const owner = file.after.owner ?? file.before?.owner;
+      await disk.writeNew(entry.staged, file.after.bytes, file.after.mode, owner);
+    }
     if (file.before !== undefined) {
       // A second link costs no space and keeps the very file, so undoing needs none either.
       await disk.link(entry.path, entry.backup).catch(async (error: unknown) => {
@@ -198,9 +208,12 @@ async function stage(
 /** Somebody may have edited a file since it was read; their work is not ours to replace. */
 async function compare(files: readonly PlannedFile[], journal: Journal): Promise<string[]> {
   const stamps: string[] = [];
+  const folders = new Map<string, Promise<string>>();
   await eachLimited(files, async (file, i) => {
     const folder = dirname(file.path);
-    if ((await realpath(folder)) !== folder) throw changed(file.path);
+    const real = folders.get(folder) ?? realpath(folder);
+    folders.set(folder, real);
+    if ((await real) !== folder) throw changed(file.path);
     const entry = journal.entries[i];
     if (file.before === undefined || entry === undefined) return;
     stamps[i] = await stampOf(entry.path);

@@ -3,9 +3,20 @@ import { constants } from "node:fs";
 import * as fs from "node:fs/promises";
 import { syncDirectory } from "../../shared/durable.ts";
 
+export interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/** Undefined where files made here get the same owner anyway. */
+export function foreignOwner({ uid, gid }: Owner): Owner | undefined {
+  const isOurs = process.getuid?.() === uid && process.getgid?.() === gid;
+  return isOurs || process.getuid === undefined ? undefined : { uid, gid };
+}
+
 export interface Disk {
   /** Creates the file exclusively and makes its bytes durable. `mode` undefined: what the umask leaves of 0666. */
-  writeNew(path: string, bytes: Uint8Array, mode: number | undefined): Promise<void>;
+  writeNew(path: string, bytes: Uint8Array, mode: number | undefined, owner?: Owner): Promise<void>;
   copyNew(from: string, to: string): Promise<void>;
   link(existing: string, path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -17,12 +28,15 @@ export interface Disk {
 
 export function createDisk({ fsync = true }: { fsync?: boolean } = {}): Disk {
   return {
-    async writeNew(path, bytes, mode) {
+    async writeNew(path, bytes, mode, owner) {
       const handle = await fs.open(path, "wx", mode ?? 0o666);
       try {
         await handle.writeFile(bytes);
-        // The umask has its say at open; a known mode is kept exactly.
-        if (mode !== undefined && process.platform !== "win32") await handle.chmod(mode);
+        const isOwners = owner === undefined || (await giveTo(handle, owner));
+        // The umask has its say at open; a known mode is kept exactly, save that nobody lends their rights unasked.
+        if (mode !== undefined && process.platform !== "win32") {
+          await handle.chmod(isOwners ? mode : mode & 0o1777);
+        }
         if (fsync) await handle.sync();
       } finally {
         await handle.close();
@@ -48,6 +62,18 @@ export function createDisk({ fsync = true }: { fsync?: boolean } = {}): Disk {
       if (fsync) await syncDirectory(path);
     },
   };
+}
+
+/** Only root may give a file away; others keep the group where they belong to it. */
+async function giveTo(handle: fs.FileHandle, { uid, gid }: Owner): Promise<boolean> {
+  if (process.platform === "win32") return true;
+  try {
+    await handle.chown(uid, gid);
+    return true;
+  } catch {
+    await handle.chown(-1, gid).catch(() => {});
+    return false;
+  }
 }
 
 /** Enough to keep the disk busy, little enough to stay far from the limit of open files. */

@@ -12,6 +12,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
+import type { Owner } from "./disk.ts";
 
 /** Who asked for the change. */
 export interface Origin {
@@ -25,6 +26,7 @@ export interface Stored {
   sha256: string;
   size: number;
   mode?: number | undefined;
+  owner?: Owner | undefined;
 }
 
 /** Where a kept content lies. */

@@ -7,6 +7,7 @@ const storedSchema = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   size: z.number().int().min(0),
   mode: z.number().int().min(0).max(0o7777).optional(),
+  owner: z.object({ uid: z.number().int().min(0), gid: z.number().int().min(0) }).optional(),
 });
 
 const recordSchema = z.object({

@@ -133,7 +133,9 @@ async function identity(path: string): Promise<{ inode: string; sha256: string }
 }
 
 async function removeIfThere(path: string, disk: Disk): Promise<void> {
-  await disk.unlink(path).catch((error: unknown) => {
-    if (!isMissing(error)) throw error;
+  await disk.unlink(path).catch(async (error: unknown) => {
+    // A read-only file system refuses before it looks whether there is anything to remove.
+    const isThere = !isMissing(error) && (await lstat(path).catch(() => undefined)) !== undefined;
+    if (isThere) throw error;
   });
 }

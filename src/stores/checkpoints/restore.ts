@@ -3,6 +3,7 @@ import { lstat, readFile, rmdir } from "node:fs/promises";
 import { isAbsolute, relative, resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
 import { containedPath, displayPath, isInside } from "../../shared/paths.ts";
+import { foreignOwner } from "./disk.ts";
 import { readBlob } from "./blobs.ts";
 import type { FileContent, PlannedFile } from "./commit.ts";
 import { isMissing, sha256 } from "./journal.ts";
@@ -94,7 +95,7 @@ export async function planRestore(
         after:
           isSame || before === undefined
             ? undefined
-            : { bytes: await readBlob(home, before), mode: before.mode },
+            : { bytes: await readBlob(home, before), mode: before.mode, owner: before.owner },
       },
     });
   }
@@ -159,7 +160,7 @@ async function readCurrent(path: string, root: string): Promise<FileContent | un
         },
       );
     }
-    return { bytes: await readFile(path), mode: found.mode & 0o7777 };
+    return { bytes: await readFile(path), mode: found.mode & 0o7777, owner: foreignOwner(found) };
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -7,6 +7,7 @@ import { lstat, readFile, unlink } from "node:fs/promises";
 import { replaceFile } from "../../shared/durable.ts";
 import { containedPath } from "../../shared/paths.ts";
 import { stored, type FileContent } from "./commit.ts";
+import { foreignOwner } from "./disk.ts";
 import { isMissing, journalPaths } from "./journal.ts";
 import { readRecord } from "./records.ts";
 import { writeFiles, type WriteOptions } from "./write-files.ts";
@@ -74,7 +75,7 @@ async function stateOf(path: string, most: number): Promise<FileContent | "other
     const found = await lstat(path);
     if (!found.isFile()) return "other";
     if (found.size > most) return "large";
-    return { bytes: await readFile(path), mode: found.mode & 0o7777 };
+    return { bytes: await readFile(path), mode: found.mode & 0o7777, owner: foreignOwner(found) };
   } catch (error) {
     if (isMissing(error)) return undefined;
     throw error;

@@ -1,9 +1,11 @@
 /** The engine: parse, recover, plan, commit. The tool and the command line both enter here. */
-import { lstat, readFile, realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, resolve } from "node:path";
+import { constants } from "node:fs";
+import { access, lstat, readdir, readFile, realpath } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
+import { closest } from "../../shared/glob.ts";
 import { containedPath, displayPath } from "../../shared/paths.ts";
-import { eachLimited } from "../../stores/checkpoints/disk.ts";
+import { eachLimited, foreignOwner } from "../../stores/checkpoints/disk.ts";
 import { isMissing } from "../../stores/checkpoints/journal.ts";
 import { writeFiles, type WriteOptions } from "../../stores/checkpoints/write-files.ts";
 import { parsePatch } from "./parse.ts";
@@ -31,6 +33,9 @@ export interface ApplyResult {
 /** A file becomes one string, and those end at 512 MiB. */
 const MAX_FILE_BYTES = 400 * 1024 * 1024;
 
+/** Names looked through for one that may be meant. */
+const MAX_NAMES = 2_000;
+
 const BY_LIBRARY: WriteOptions["by"] = { tool: "apply_patch", agent: "main", callId: "" };
 
 export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
@@ -42,6 +47,7 @@ export async function applyPatch(options: ApplyOptions): Promise<ApplyResult> {
       await readAhead(parsed, {
         resolve: (requested, access) => resolvePath(options, requested, access),
         read: readDiskFile,
+        alike: (requested) => nameAlike(options.root, requested),
       }),
     );
     if (signal?.aborted === true)
@@ -57,6 +63,7 @@ async function readAhead({ ops }: ParsedPatch, io: PlanIo): Promise<PlanIo> {
   const paths = new Map<string, Promise<string>>();
   const files = new Map<string, Promise<DiskFile>>();
   const remembered: PlanIo = {
+    ...io,
     resolve(requested, access) {
       const key = `${access} ${requested}`;
       const known = paths.get(key) ?? io.resolve(requested, access);
@@ -122,6 +129,28 @@ async function refuseFileAsFolder(root: string, requested: string, real: string)
   }
 }
 
+/** The path without its first folder (`a/`, or the workspace's own name), or a name like it in the same folder. */
+async function nameAlike(root: string, requested: string): Promise<string | undefined> {
+  const contained = (path: string): Promise<string> =>
+    containedPath(root, path, { rootName: "the workspace", allowAbsolute: true });
+  const isFile = async (path: string): Promise<boolean> =>
+    contained(path)
+      .then(lstat)
+      .then(
+        (found) => found.isFile(),
+        () => false,
+      );
+  const shorter = requested.replace(/^[^/]+\//, "");
+  if (shorter !== requested && (await isFile(shorter))) return shorter;
+  const folder = dirname(requested);
+  const names = await contained(folder)
+    .then((real) => readdir(real))
+    .catch((): string[] => []);
+  const name = closest(basename(requested), names.slice(0, MAX_NAMES));
+  const path = name === undefined ? undefined : join(folder, name);
+  return path !== undefined && (await isFile(path)) ? path : undefined;
+}
+
 async function readDiskFile(path: string): Promise<DiskFile> {
   try {
     const found = await lstat(path);
@@ -132,7 +161,16 @@ async function readDiskFile(path: string): Promise<DiskFile> {
         next: "Change it with a program made for large files.",
       });
     }
-    return { kind: "file", bytes: await readFile(path), mode: found.mode & 0o7777, links: found.nlink };
+    // Replacing it would take it from its owner, who didn't allow us to write it.
+    const isTheirs = process.getuid !== undefined && process.getuid() !== found.uid;
+    if (isTheirs) await access(path, constants.W_OK);
+    return {
+      kind: "file",
+      bytes: await readFile(path),
+      mode: found.mode & 0o7777,
+      owner: foreignOwner(found),
+      links: found.nlink,
+    };
   } catch (error) {
     if (isMissing(error)) return { kind: "missing" };
     throw error;

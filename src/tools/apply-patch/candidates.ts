@@ -27,6 +27,15 @@ export function toNewLines(lines: readonly HunkLine[]): NewLine[] {
   return lines.map(({ text, noNewline }) => (noNewline === true ? { text, noNewline } : { text }));
 }
 
+/** The same line removed and added with the other ending: what such a hunk changes is the endings. */
+function changesEndings(lines: readonly HunkLine[]): boolean {
+  if (!lines.some((line) => line.cr === true)) return false;
+  const removed = new Set(
+    lines.filter((line) => line.kind === "-").map((line) => `${line.cr ?? false} ${line.text}`),
+  );
+  return lines.some((line) => line.kind === "+" && removed.has(`${!(line.cr ?? false)} ${line.text}`));
+}
+
 export function findCandidates(
   document: TextDocument,
   hunks: readonly Hunk[],
@@ -122,7 +131,11 @@ class CandidateFinder {
 /** The edits of one hunk at one place; undefined where added lines can't be indented like the file. */
 export function editsAt(document: TextDocument, candidate: Candidate, start: number): Edit[] | undefined {
   const { reading, tier, hunk } = candidate;
-  let added: NewLine[] = toNewLines(reading.lines.filter((line) => line.kind === "+"));
+  const newLines = reading.lines.filter((line) => line.kind === "+");
+  let added: NewLine[] = toNewLines(newLines);
+  if (changesEndings(reading.lines)) {
+    for (const [i, line] of added.entries()) line.ending = newLines[i]?.cr === true ? "\r\n" : "\n";
+  }
   if (tier === "indentation" || tier === "punctuation") {
     const texts = reindentedAt(document, candidate.old, added, start);
     if (texts === undefined) return undefined;

@@ -5,11 +5,15 @@ interface DiffNames {
   newName?: string;
 }
 
-/** A time stamp after a tab is not part of the name. */
+const TIME_STAMP = /\s\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b.{0,40}$/;
+
+/** A time stamp is not part of the name. It follows a tab, which models write as blanks. */
 export function nameOf(raw: string): string {
   if (raw.startsWith('"')) return unquote(raw);
   const tab = raw.indexOf("\t");
-  return (tab === -1 ? raw : raw.slice(0, tab)).trimEnd();
+  // A bounded tail keeps a hostile line cheap.
+  const stamp = TIME_STAMP.exec(raw.slice(-80))?.[0].length ?? 0;
+  return (tab === -1 ? raw.slice(0, raw.length - stamp) : raw.slice(0, tab)).trimEnd();
 }
 
 const ESCAPES: Record<string, number> = { n: 10, t: 9, r: 13, a: 7, b: 8, f: 12, v: 11, '"': 34, "\\": 92 };
@@ -49,7 +53,10 @@ export function gitNames(rest: string): [string, string] | undefined {
   return undefined;
 }
 
-/** Drops `a/` and `b/` only where both sides carry them, so that a real folder called `a` survives plain diffs. */
+/**
+ * Drops `a/` and `b/` only where both sides carry them, so that a real folder called `a` survives plain diffs; or
+ * where one side does and the rest is what the other side says.
+ */
 export function prefixStripper(file: DiffNames): (name: string | undefined) => string | undefined {
   const isNull = (name: string | undefined): boolean => name === undefined || name === "/dev/null";
   const hasPrefix = (name: string | undefined, prefix: RegExp): boolean =>
@@ -58,6 +65,9 @@ export function prefixStripper(file: DiffNames): (name: string | undefined) => s
     hasPrefix(file.oldName, /^[aiwco]\//) &&
     hasPrefix(file.newName, /^[biwco]\//) &&
     (file.git || !isNull(file.oldName) || !isNull(file.newName));
+  const { oldName = "", newName = "" } = file;
+  if (newName.startsWith("b/") && newName.slice(2) === oldName) return () => oldName;
+  if (oldName.startsWith("a/") && oldName.slice(2) === newName) return () => newName;
   return (name) => {
     if (name === undefined || name === "/dev/null") return undefined;
     return prefixed ? name.slice(2) : name;

@@ -16,6 +16,8 @@ export interface TextDocument {
 export interface NewLine {
   text: string;
   noNewline?: true;
+  /** Its own ending; undefined: the file's. */
+  ending?: string;
 }
 
 /** Replaces `remove` lines from line index `at` by `add`. */
@@ -101,7 +103,7 @@ export function applyEdits(document: TextDocument, edits: readonly Edit[]): stri
       // A line that claims to have no newline can only be the last one.
       const last =
         added.noNewline === true && edit.at + edit.remove >= lines.length && added === edit.add.at(-1);
-      if (!last) parts.push(ending);
+      if (!last) parts.push(added.ending ?? ending);
       endsOpen = last;
     }
     line = Math.max(line, edit.at + edit.remove);

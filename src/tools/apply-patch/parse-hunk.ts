@@ -2,7 +2,8 @@
 import { CamelError } from "../../shared/errors.ts";
 import type { Hunk, Repair } from "./patch.ts";
 
-const RANGE = /^@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@(.*)$/;
+const RANGE = /^@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})?(?: @@(.*))?$/;
+const NO_NEWLINE = /^\\ ?No newline/i;
 
 export function invalid(message: string, patchLine: number, next: string): CamelError {
   return new CamelError("patch_invalid", `Patch line ${patchLine}: ${message} Nothing was written.`, {
@@ -13,7 +14,7 @@ export function invalid(message: string, patchLine: number, next: string): Camel
 
 /** Range headers carry a line hint and, after the second `@@`, what the diff tool thought the enclosing function. */
 export function parseHunkHeader(line: string): { anchor: string; oldStart?: number } {
-  const range = RANGE.exec(line);
+  const range = RANGE.exec(line.trimEnd());
   if (range !== null) return { anchor: (range[2] ?? "").trim(), oldStart: Number(range[1]) };
   let anchor = line.slice(2);
   if (anchor.startsWith(" ")) anchor = anchor.slice(1);
@@ -64,12 +65,16 @@ export function reportHunkRepairs(path: string, hunk: Hunk, repairs: Repair[]): 
   }
 }
 
-export function pushHunkLine(hunk: Hunk, line: string, patchLine: number): void {
+export function saysNoNewline(line: string): boolean {
+  return NO_NEWLINE.test(line);
+}
+
+export function pushHunkLine(hunk: Hunk, line: string, patchLine: number, cr: boolean): void {
   const first = line[0];
   if (first === undefined) hunk.lines.push({ kind: " ", text: "", patchLine, bare: true });
   else if (first === " " || first === "+" || first === "-") {
-    hunk.lines.push({ kind: first, text: line.slice(1), patchLine });
-  } else if (line.startsWith("\\ No newline")) {
+    hunk.lines.push({ kind: first, text: line.slice(1), patchLine, ...(cr ? { cr } : {}) });
+  } else if (saysNoNewline(line)) {
     const last = hunk.lines.at(-1);
     if (last !== undefined) last.noNewline = true;
   } else hunk.lines.push({ kind: " ", text: line, patchLine, unprefixed: true });

@@ -17,6 +17,7 @@ import {
   parseHunkHeader,
   pushHunkLine,
   reportHunkRepairs,
+  saysNoNewline,
 } from "./parse-hunk.ts";
 import { startsUnified, type Wrapping } from "./unwrap.ts";
 
@@ -60,12 +61,15 @@ class UnifiedParser {
   private readonly repairs: Repair[] = [];
   private readonly counted: boolean;
   private envelopeOpen = false;
+  /** The patch text itself came with CRLF, which says nothing about the files. */
+  private readonly crlf: boolean;
 
   constructor(wrapping: Wrapping, counted: boolean) {
     this.lines = wrapping.lines;
     this.at = wrapping.first;
     this.closers = wrapping.closers;
     this.counted = counted;
+    this.crlf = this.lines[this.at]?.cr === true;
   }
 
   parse(): ParsedPatch {
@@ -73,10 +77,10 @@ class UnifiedParser {
     while (this.at < this.lines.length) {
       const line = this.text();
       if (line.trim() === "" || isMailLine(line)) this.at++;
-      else if (/^\*\*\* ?Begin Patch/.test(line)) {
+      else if (/^\*\*\*[ \t]*Begin Patch/i.test(line)) {
         this.envelopeOpen = true;
         this.at++;
-      } else if (/^\*\*\* ?End Patch/.test(line)) {
+      } else if (/^[ \t]*\*\*\*[ \t]*End Patch/i.test(line)) {
         this.envelopeOpen = false;
         ended = true;
         this.at++;
@@ -106,7 +110,13 @@ class UnifiedParser {
   }
 
   private text(): string {
-    return this.lines[this.at]?.text ?? "";
+    const line = this.lines[this.at]?.text ?? "";
+    // diff says it in the user's language.
+    return line.startsWith("\\ ") ? "\\ No newline at end of file" : line;
+  }
+
+  private hasOwnCr(): boolean {
+    return !this.crlf && this.lines[this.at]?.cr === true;
   }
 
   /** `git format-patch` ends a mail with "-- " and its version. */
@@ -209,12 +219,12 @@ class UnifiedParser {
       else if (first === " " || first === undefined) {
         oldLeft--;
         newLeft--;
-      } else if (!line.startsWith("\\ No newline")) throw new CountMismatch();
-      pushHunkLine(hunk, line, this.at + 1);
+      } else if (!saysNoNewline(line)) throw new CountMismatch();
+      pushHunkLine(hunk, line, this.at + 1, this.hasOwnCr());
     }
     if (oldLeft !== 0 || newLeft !== 0) throw new CountMismatch();
-    while (this.text().startsWith("\\ No newline")) {
-      pushHunkLine(hunk, this.text(), this.at + 1);
+    while (saysNoNewline(this.text())) {
+      pushHunkLine(hunk, this.text(), this.at + 1, this.hasOwnCr());
       this.at++;
     }
     const next = this.text();
@@ -226,15 +236,15 @@ class UnifiedParser {
     for (; this.at < this.lines.length; this.at++) {
       const line = this.text();
       if (line.startsWith("@@") || startsUnified(this.lines, this.at)) return;
-      if (/^\*\*\* ?(?:End|Begin) Patch/.test(line)) return;
+      if (/^\*\*\*[ \t]*(?:End|Begin) Patch/i.test(line)) return;
       if (!this.envelopeOpen && this.closers.has(line.trim())) return;
       if (/^--? ?$/.test(line) && /^\d+\.\d/.test(this.lines[this.at + 1]?.text ?? "")) return;
-      if (/^\*\*\* ?End of File/.test(line)) {
+      if (/^\*\*\*[ \t]*End of File/i.test(line)) {
         hunk.endOfFile = true;
         this.at++;
         return;
       }
-      pushHunkLine(hunk, line, this.at + 1);
+      pushHunkLine(hunk, line, this.at + 1, this.hasOwnCr());
     }
   }
 

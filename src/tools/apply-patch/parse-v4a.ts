@@ -12,10 +12,13 @@
  *   line    = ( " " | "+" | "-" ) text
  *
  * More lenient, each reported as a repair: an empty line is blank context (or an empty added line in Add File), a
- * line without a prefix is context, a `---`/`+++` pair after the Update header is skipped. Text before the first
- * marker, one code fence and one heredoc are wrapping. A "*** Begin Patch" without its end is refused: the text
- * was probably cut off. Text after the end is refused too: nothing the caller sent is dropped in silence.
+ * line without a prefix is context, a `---`/`+++` pair after the Update header is skipped, a path in quotes is
+ * meant without them. Markers are known in any case, and with blanks before them where no line of a hunk can
+ * stand. Text before the first marker, code fences and heredocs are wrapping. A "*** Begin Patch" without its end
+ * is refused: the text was probably cut off. Text after the end is refused too: nothing the caller sent is dropped
+ * in silence.
  */
+import { sep } from "node:path";
 import {
   closeHunk,
   emptyHunk,
@@ -23,6 +26,7 @@ import {
   parseHunkHeader,
   pushHunkLine,
   reportHunkRepairs,
+  saysNoNewline,
 } from "./parse-hunk.ts";
 import type { Hunk, ParsedPatch, PatchOp, Repair, SourceLine, UpdateOp } from "./patch.ts";
 import type { Wrapping } from "./unwrap.ts";
@@ -31,7 +35,19 @@ export function parseV4a(wrapping: Wrapping): ParsedPatch {
   return new V4aParser(wrapping).parse();
 }
 
-const HEADER = /^\*\*\* ?([A-Z][A-Za-z ]{2,20}?)(?::(.*))?$/;
+const HEADER = /^\*\*\*[ \t]*([A-Za-z][A-Za-z ]{2,20}?)[ \t]*(?::(.*))?$/;
+const NAMES = new Map(
+  [
+    "Begin Patch",
+    "End Patch",
+    "Add File",
+    "Update File",
+    "Delete File",
+    "Move File",
+    "Move to",
+    "End of File",
+  ].map((name) => [name.toLowerCase(), name]),
+);
 
 interface Header {
   name: string;
@@ -46,11 +62,17 @@ class V4aParser {
   private readonly repairs: Repair[] = [];
   private envelope: { open: boolean; line: number } = { open: false, line: 0 };
   private ended = false;
+  /** The patch text itself came with CRLF, which says nothing about the files. */
+  private readonly crlf: boolean;
+  /** Where the last line that says anything stands. */
+  private readonly last: number;
 
   constructor(wrapping: Wrapping) {
     this.lines = wrapping.lines;
     this.at = wrapping.first;
     this.closers = wrapping.closers;
+    this.crlf = this.lines[this.at]?.cr === true;
+    this.last = this.lines.findLastIndex(({ text }) => text.trim() !== "" && !this.closers.has(text.trim()));
   }
 
   parse(): ParsedPatch {
@@ -69,11 +91,39 @@ class V4aParser {
     return this.lines[this.at]?.text ?? "";
   }
 
-  private header(): Header | undefined {
-    const line = this.text();
+  /** Behind a blank it is a header only where no line of a hunk can stand: there the blank is a prefix. */
+  private header(mayBePadded: boolean): Header | undefined {
+    const line = mayBePadded ? this.text().trimStart() : this.text();
     if (!line.startsWith("***")) return undefined;
-    const found = HEADER.exec(line.trimEnd());
-    return found === null ? undefined : { name: found[1] ?? "", value: (found[2] ?? "").trim() };
+    const [, name = "", value = ""] = HEADER.exec(line.trimEnd()) ?? [];
+    const known = NAMES.get(name.toLowerCase());
+    if (known === undefined && !/^[A-Z]/.test(name)) return undefined;
+    return { name: known ?? name, value: value.trim() };
+  }
+
+  /** The last line of all, and without it the patch would have no end. */
+  private isPaddedEnd(): boolean {
+    return this.at === this.last && this.envelope.open && this.header(true)?.name === "End Patch";
+  }
+
+  private path(value: string, patchLine: number): string {
+    const path = this.unquoted(value, patchLine);
+    // Where "/" parts folders, "\\" is what Windows writes; in a file's name it is next to never meant.
+    if (sep !== "/" || !/^[\w.@-]+(?:\\[\w.@-][^\\/]*)+$/.test(path)) return path;
+    const repaired = path.replaceAll("\\", "/");
+    this.repairs.push({ kind: "backslashes", patchLine, message: `${path} was read as ${repaired}` });
+    return repaired;
+  }
+
+  private unquoted(value: string, patchLine: number): string {
+    const inner = /^"([^"]+)"$|^'([^']+)'$|^`([^`]+)`$/.exec(value)?.slice(1).find(Boolean);
+    if (inner === undefined) return value;
+    this.repairs.push({
+      kind: "quoted_path",
+      patchLine,
+      message: `the quotes around ${inner} were not read as part of the path`,
+    });
+    return inner;
   }
 
   private closes(): boolean {
@@ -92,7 +142,7 @@ class V4aParser {
       this.ended = true;
       return;
     }
-    const header = this.header();
+    const header = this.header(true);
     if (header?.name === "Begin Patch") {
       if (this.envelope.open) {
         throw invalid('a second "*** Begin Patch" before "*** End Patch".', number, "Send one envelope.");
@@ -130,11 +180,15 @@ class V4aParser {
         'Start each file with "*** Add File: path", "*** Update File: path" or "*** Delete File: path", and each line of a new file with "+".',
       );
     }
+    if (/^[ \t]/.test(line)) {
+      const message = `the blanks before "*** ${header.name}" were not read as part of the patch`;
+      this.repairs.push({ kind: "padded_marker", patchLine: number, message });
+    }
     this.file(header, number);
   }
 
   private file(header: Header, patchLine: number): void {
-    const { name, value } = header;
+    const { name } = header;
     if (!["Add File", "Delete File", "Update File", "Move File"].includes(name)) {
       throw invalid(
         `"*** ${name}" is not a known header here.`,
@@ -142,15 +196,16 @@ class V4aParser {
         'Known headers: "*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:" right after an Update header, "*** End of File" after a hunk. Prefix the line with a blank if it is context.',
       );
     }
-    if (value === "")
+    if (header.value === "")
       throw invalid(`"*** ${name}:" names no path.`, patchLine, "Write the path after the colon.");
     this.at++;
-    if (name === "Add File") this.addFile(value, patchLine);
-    else if (name === "Delete File") this.ops.push({ kind: "delete", path: value, patchLine });
-    else if (name === "Update File") this.updateFile(value, patchLine);
+    const paths = name === "Move File" ? header.value.split(" -> ") : [header.value];
+    const [from = "", to, more] = paths.map((path) => this.path(path.trim(), patchLine));
+    if (name === "Add File") this.addFile(from, patchLine);
+    else if (name === "Delete File") this.ops.push({ kind: "delete", path: from, patchLine });
+    else if (name === "Update File") this.updateFile(from, patchLine);
     else {
-      const [from, to, more] = value.split(" -> ").map((part) => part.trim());
-      if (from === undefined || from === "" || to === undefined || to === "" || more !== undefined) {
+      if (from === "" || to === undefined || to === "" || more !== undefined) {
         throw invalid(
           '"*** Move File:" needs "old -> new".',
           patchLine,
@@ -174,7 +229,7 @@ class V4aParser {
         pendingBlanks++;
         continue;
       }
-      if (line.text.startsWith("\\ No newline") && content.length > 0) {
+      if (saysNoNewline(line.text) && content.length > 0) {
         newlineAtEnd = false;
         continue;
       }
@@ -196,11 +251,11 @@ class V4aParser {
 
   private updateFile(path: string, patchLine: number): void {
     const op: UpdateOp = { kind: "update", path, patchLine, hunks: [] };
-    const move = this.header();
+    const move = this.header(true);
     if (move?.name === "Move to") {
       if (move.value === "")
         throw invalid('"*** Move to:" names no path.', this.at + 1, "Write the new path.");
-      op.moveTo = move.value;
+      op.moveTo = this.path(move.value, this.at + 1);
       this.at++;
     }
     this.skipUnifiedHeaders(path);
@@ -223,7 +278,7 @@ class V4aParser {
     for (; this.at < this.lines.length; this.at++) {
       const line = this.text();
       const number = this.at + 1;
-      const header = this.header();
+      const header = this.header(false);
       if (header !== undefined) {
         if (header.name !== "End of File") break;
         if (hunk === undefined) {
@@ -237,7 +292,7 @@ class V4aParser {
         finish();
         continue;
       }
-      if (this.closes()) break;
+      if (this.closes() || this.isPaddedEnd()) break;
       if (line.startsWith("@@")) {
         if (hunk !== undefined && hunk.lines.some((entry) => entry.bare !== true)) finish();
         hunk ??= emptyHunk(op.hunks.length + 1, number);
@@ -253,7 +308,7 @@ class V4aParser {
       // Empty lines between the header and the first hunk, or after a finished one, are spacing.
       if (line === "" && hunk === undefined) continue;
       hunk ??= emptyHunk(op.hunks.length + 1, number);
-      pushHunkLine(hunk, line, number);
+      pushHunkLine(hunk, line, number, !this.crlf && this.lines[this.at]?.cr === true);
     }
     finish();
     if (op.hunks.length === 0 && op.moveTo === undefined) {

@@ -1,9 +1,13 @@
 /** Patch text to operations: finds the patch in what was sent, and hands it to the grammar it is written in. */
+import type { CamelError } from "../../shared/errors.ts";
 import { invalid } from "./parse-hunk.ts";
 import type { ParsedPatch } from "./patch.ts";
 import { parseUnified } from "./parse-unified.ts";
 import { parseV4a } from "./parse-v4a.ts";
 import { unwrap } from "./unwrap.ts";
+
+const FORMATS =
+  'Send "*** Begin Patch", then "*** Update File: path", "*** Add File: path" or "*** Delete File: path" sections, then "*** End Patch"; or a unified diff.';
 
 export function parsePatch(text: string): ParsedPatch {
   const broken = /\p{Surrogate}/u.exec(text);
@@ -15,13 +19,7 @@ export function parsePatch(text: string): ParsedPatch {
     );
   }
   const wrapping = unwrap(text);
-  if (wrapping.format === "none") {
-    throw invalid(
-      text.trim() === "" ? "The patch is empty." : "No patch was found in the text.",
-      1,
-      'Send "*** Begin Patch", then "*** Update File: path", "*** Add File: path" or "*** Delete File: path" sections, then "*** End Patch"; or a unified diff.',
-    );
-  }
+  if (wrapping.format === "none") throw noPatch(text);
   const parsed = wrapping.format === "unified" ? parseUnified(wrapping) : parseV4a(wrapping);
   if (parsed.ops.length === 0) {
     throw invalid(
@@ -30,12 +28,26 @@ export function parsePatch(text: string): ParsedPatch {
       'Add a "*** Update File: path", "*** Add File: path" or "*** Delete File: path" section.',
     );
   }
-  if (wrapping.proseLines > 0) {
-    parsed.repairs.unshift({
-      kind: "prose",
-      patchLine: 1,
-      message: `${wrapping.proseLines} line(s) of text before the patch were not read as part of it`,
-    });
-  }
+  parsed.repairs.unshift(...wrapping.repairs);
   return parsed;
+}
+
+function noPatch(text: string): CamelError {
+  if (text.trim() === "") return invalid("The patch is empty.", 1, FORMATS);
+  if (/\*\*\* ?Begin Patch\\n|^(?:diff --git|---) [^\n]*\\n/m.test(text)) {
+    return invalid(
+      'the line breaks are written as "\\n", so it is all one line.',
+      1,
+      "Send it with real line breaks.",
+    );
+  }
+  const hunk = text.split("\n").findIndex((line) => /^\s*@@/.test(line));
+  if (hunk !== -1) {
+    return invalid(
+      "a hunk, but no file that it belongs to.",
+      hunk + 1,
+      'Put "*** Update File: path" (or the --- and +++ lines of a diff) before the first "@@".',
+    );
+  }
+  return invalid("No patch was found in the text.", 1, FORMATS);
 }

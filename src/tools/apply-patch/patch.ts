@@ -9,6 +9,8 @@ export interface HunkLine {
   unprefixed?: true;
   /** `\ No newline at end of file` followed it. */
   noNewline?: true;
+  /** It ended in CRLF, in a patch whose own lines end in LF. */
+  cr?: true;
 }
 
 export interface Hunk {

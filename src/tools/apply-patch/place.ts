@@ -38,8 +38,14 @@ export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Plac
   for (const hunk of hunks) {
     if (hunk.lines.some((line) => line.kind !== "+")) continue;
     const at = insertionPoint(document, hunk, index);
-    if (typeof at !== "number") failures.push(at);
-    else insertions.push({ hunk, edit: { at, remove: 0, add: toNewLines(hunk.lines), hunk: hunk.number } });
+    if (typeof at !== "number") {
+      failures.push(at);
+      continue;
+    }
+    insertions.push({ hunk, edit: { at, remove: 0, add: toNewLines(hunk.lines), hunk: hunk.number } });
+    if (at > 0 && hunk.anchors.length === 0 && !hunk.endOfFile) {
+      warnings.push(`hunk ${hunk.number} quotes no line of the file, so its lines were added at the end`);
+    }
   }
   for (const candidate of candidates) {
     const { hunk, hits, anchorMissing, blockedHits } = candidate;
@@ -79,6 +85,11 @@ export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Plac
     for (const edit of own) edits.push(edit);
     placed.push({ hunk, start, tier });
     if (own.length === 0) warnings.push(`hunk ${hunk.number} changes nothing: it has only context lines`);
+    if (own.some((edit) => isThereAlready(document, edit))) {
+      warnings.push(
+        `hunk ${hunk.number}: the lines it adds stood there already, so they are there twice now; was it applied before?`,
+      );
+    }
     if (reading.repair !== undefined) {
       repairs.push({
         ...reading.repair,
@@ -88,7 +99,8 @@ export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Plac
     }
   }
   edits.sort((a, b) => a.at - b.at || a.remove - b.remove || a.hunk - b.hunk);
-  const clash = firstOverlap(edits);
+  const saysWhere = new Set(hunks.filter(isPlacedByText).map(({ number }) => number));
+  const clash = firstOverlap(edits, saysWhere);
   if (clash !== undefined) {
     const hunk = hunks.find((one) => one.number === clash[1].hunk);
     if (hunk !== undefined) {
@@ -122,15 +134,36 @@ function insertionPoint(document: TextDocument, hunk: Hunk, index: AnchorIndex):
   return end;
 }
 
+/** An insertion that repeats the lines right above or below it, as one that is sent a second time does. */
+function isThereAlready({ lines }: TextDocument, { at, remove, add }: Edit): boolean {
+  if (remove > 0 || !add.some(({ text }) => /[\p{L}\p{N}]/u.test(text))) return false;
+  const standsAt = (start: number): boolean => add.every(({ text }, i) => lines[start + i] === text);
+  return standsAt(at) || standsAt(at - add.length);
+}
+
 function isStarts(value: number[] | HunkFailure[]): value is number[] {
   return value.length === 0 || typeof value[0] === "number";
 }
 
-function firstOverlap(edits: readonly Edit[]): [Edit, Edit] | undefined {
+/** Not one that is just appended: the same line may well be meant twice there. */
+function isPlacedByText({ lines, anchors }: Hunk): boolean {
+  return anchors.length > 0 || lines.some(({ kind }) => kind !== "+");
+}
+
+/** `saysWhere`: the hunks that name their place. */
+function firstOverlap(edits: readonly Edit[], saysWhere: ReadonlySet<number>): [Edit, Edit] | undefined {
   for (let i = 1; i < edits.length; i++) {
     const before = edits[i - 1];
     const own = edits[i];
-    if (before !== undefined && own !== undefined && before.at + before.remove > own.at) return [before, own];
+    if (before === undefined || own === undefined) continue;
+    if (before.at + before.remove > own.at || (saysWhere.has(own.hunk) && isSameInsertion(before, own)))
+      return [before, own];
   }
   return undefined;
+}
+
+/** Two hunks that add the same lines at one place: one of them was meant for another. */
+function isSameInsertion(a: Edit, b: Edit): boolean {
+  if (a.hunk === b.hunk || a.at !== b.at || a.remove > 0 || b.remove > 0) return false;
+  return a.add.length === b.add.length && a.add.every(({ text }, i) => text === b.add[i]?.text);
 }

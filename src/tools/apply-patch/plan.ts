@@ -15,6 +15,7 @@ export interface DiskFile {
   kind: "file" | "missing" | "directory" | "other";
   bytes?: Buffer;
   mode?: number;
+  owner?: FileContent["owner"];
   links?: number;
 }
 
@@ -22,6 +23,8 @@ export interface PlanIo {
   /** The real path inside the workspace; throws where there is none. `access` is what the operation would do. */
   resolve(requested: string, access: "write" | "delete"): Promise<string>;
   read(path: string): Promise<DiskFile>;
+  /** An existing file that may be meant by a path which names none. */
+  alike?(requested: string): Promise<string | undefined>;
 }
 
 export interface Plan {
@@ -117,7 +120,8 @@ class Planner {
         "Copy it over itself to break the link, or leave it out.",
       );
     }
-    const content = file.bytes === undefined ? undefined : { bytes: file.bytes, mode: file.mode };
+    const { bytes, mode, owner } = file;
+    const content = bytes === undefined ? undefined : { bytes, mode, owner };
     const entry: Entry = { before: content, after: content, gone: false };
     this.overlay.set(path, entry);
     return entry;
@@ -208,14 +212,20 @@ class Planner {
         });
         return;
       }
+      if (entry.gone) {
+        throw fault(
+          "patch_invalid",
+          `${op.path} was moved or deleted earlier in this patch.`,
+          "Update it before it is moved or deleted, or under its new name.",
+        );
+      }
+      const alike = await this.io.alike?.(op.path);
       throw fault(
-        entry.gone ? "patch_invalid" : "not_found",
-        entry.gone
-          ? `${op.path} was moved or deleted earlier in this patch.`
-          : `${op.path} does not exist, so it can't be updated.`,
-        entry.gone
-          ? "Update it before it is moved or deleted, or under its new name."
-          : `Check the path, or use "*** Add File: ${op.path}" to create it.`,
+        "not_found",
+        `${op.path} does not exist, so it can't be updated.`,
+        alike === undefined
+          ? `Check the path, or use "*** Add File: ${op.path}" to create it.`
+          : `Did you mean ${alike}? To create it, use "*** Add File: ${op.path}".`,
       );
     }
     if (this.updated.has(path)) this.bytesAgain += current.bytes.length;
@@ -234,7 +244,7 @@ class Planner {
       if (text === undefined) return;
       bytes = Buffer.from(text);
     }
-    const next: FileContent = { bytes, mode: op.mode ?? current.mode };
+    const next: FileContent = { bytes, mode: op.mode ?? current.mode, owner: current.owner };
     const target = op.moveTo === undefined ? path : await this.io.resolve(op.moveTo, "write");
     if (target === path) {
       if (op.moveTo !== undefined)

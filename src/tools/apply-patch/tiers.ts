@@ -59,54 +59,56 @@ interface Pair {
 
 /**
  * Where indentation differs, added lines are re-indented by what the old lines show. Undefined means that the old
- * lines contradict each other, or say nothing about an added line's depth: then this place is no match.
+ * lines contradict each other, or say nothing certain about an added line's depth: then this place is no match.
  */
 export function reindent(pairs: readonly Pair[], added: readonly string[]): string[] | undefined {
+  const shown = pairs.filter(({ patch }) => patch.trim() !== "");
+  const depths = new Set(shown.map(({ file }) => indentOf(file)));
+  const written = new Set(shown.map(({ patch }) => indentOf(patch)));
+  const wanted = new Set(added.filter((line) => line.trim() !== "").map(indentOf));
+  const lost = lostPrefixes(shown);
+  if (lost === "some") return [...added];
+  if (lost === "all") {
+    const likeFile = [...wanted].some((indent) => depths.has(indent) && !written.has(indent));
+    const likePatch = [...wanted].some((indent) => written.has(indent) && !depths.has(indent));
+    // Blanks that all lines had in common are taken off whole: where some are left, the prefixes are what is missing.
+    const isPrefix = likeFile || (!likePatch && !written.has(""));
+    if (isPrefix) return likePatch ? undefined : [...added];
+    if (!likePatch) return undefined;
+  }
   const map = new Map<string, string>();
-  for (const { patch, file } of pairs) {
-    if (patch.trim() === "") continue;
+  for (const { patch, file } of shown) {
     const from = indentOf(patch);
     const to = indentOf(file);
-    const known = map.get(from);
-    if (known !== undefined && known !== to) return lostPrefix(pairs) ? [...added] : undefined;
+    if ((map.get(from) ?? to) !== to) return undefined;
     map.set(from, to);
   }
   if ([...map].every(([from, to]) => from === to)) return [...added];
-  if (lostPrefix(pairs)) {
-    const depths = new Set(map.values());
-    const removed = pairs.some((pair) => pair.kind === "-" && pair.patch.trim() !== "");
-    const fitsFile = added.every((line) => {
-      const own = indentOf(line);
-      return line.trim() === "" || (!map.has(own) && depths.has(own));
-    });
-    if (removed || fitsFile) return [...added];
+  const inPatchDepths = [...wanted].some((indent) => map.has(indent));
+  const mapped = new Map<string, string>();
+  for (const from of wanted) {
+    const to = mapIndent(map, from);
+    // It stands as deep as the file's lines do: were only the old lines written too far out?
+    const standsInFile = !inPatchDepths && depths.has(from) && to !== from;
+    if (to === undefined || standsInFile) return undefined;
+    mapped.set(from, to);
   }
-  const out: string[] = [];
-  const mapped = new Map<string, string | undefined>();
-  for (const line of added) {
-    if (line.trim() === "") {
-      out.push(line);
-      continue;
-    }
+  return added.map((line) => {
     const from = indentOf(line);
-    if (!mapped.has(from)) mapped.set(from, mapIndent(map, from));
-    const to = mapped.get(from);
-    if (to === undefined) return undefined;
-    out.push(to + line.slice(from.length));
-  }
-  return out;
+    return line.trim() === "" ? line : (mapped.get(from) ?? from) + line.slice(from.length);
+  });
 }
 
-/** Every context line is one blank short and every removed line is right: the patch lost its blank prefixes. */
-function lostPrefix(pairs: readonly Pair[]): boolean {
-  let contexts = 0;
+/** Context lines that are one blank short, where all else is right, lost their prefix: some of them, or all lines there are. */
+function lostPrefixes(pairs: readonly Pair[]): "some" | "all" | "none" {
+  let short = 0;
   for (const { kind, patch, file } of pairs) {
-    if (patch.trim() === "") continue;
-    if (kind === "-" ? indentOf(file) !== indentOf(patch) : indentOf(file) !== ` ${indentOf(patch)}`)
-      return false;
-    if (kind === " ") contexts++;
+    const [from, to] = [indentOf(patch), indentOf(file)];
+    if (to === from) continue;
+    if (kind === "-" || to !== ` ${from}`) return "none";
+    short++;
   }
-  return contexts > 0;
+  return short === 0 ? "none" : short < pairs.length ? "some" : "all";
 }
 
 function mapIndent(map: ReadonlyMap<string, string>, from: string): string | undefined {
@@ -121,12 +123,17 @@ function mapIndent(map: ReadonlyMap<string, string>, from: string): string | und
   }
   if (firstFrom.endsWith(firstTo)) {
     const extra = firstFrom.slice(0, firstFrom.length - firstTo.length);
-    if (pairs.every(([a, b]) => a === extra + b) && from.startsWith(extra)) return from.slice(extra.length);
+    const isShift = pairs.every(([a, b]) => a === extra + b) && from.startsWith(extra);
+    // One depth alone may as well be written at twice the width.
+    const isWidth = pairs.length === 1 && firstTo !== "" && firstFrom.length % firstTo.length === 0;
+    if (isShift) return isWidth && from !== firstFrom ? undefined : from.slice(extra.length);
   }
-  const derived = scaleIndent(pairs, from) ?? extendIndent(map, from);
-  if (derived !== undefined) return derived;
+  const scaled = scaleIndent(pairs, from);
+  if (scaled !== undefined) return scaled;
+  const extended = extendIndent(map, from);
   // Only the old lines were off: the added one stands where the file's own lines do.
-  return pairs.some(([, to]) => to === from) ? from : undefined;
+  if (!pairs.some(([, to]) => to === from)) return extended;
+  return extended === undefined || extended === from ? from : undefined;
 }
 
 /** Tabs for blanks, or another width: `to = from * ratio`, when all old lines agree on the ratio. */

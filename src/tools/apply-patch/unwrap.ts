@@ -1,7 +1,7 @@
-import type { SourceLine } from "./patch.ts";
+import type { Repair, SourceLine } from "./patch.ts";
 
 /**
- * What may stand around a patch: prose before it, a code fence, a shell heredoc. Each opener found before the
+ * What may stand around a patch: prose before it, code fences, a shell heredoc. Each opener found before the
  * patch names the only line that may close it afterwards; a closer without its opener is text like any other.
  */
 export interface Wrapping {
@@ -10,12 +10,12 @@ export interface Wrapping {
   first: number;
   format: "v4a" | "unified" | "none";
   closers: ReadonlySet<string>;
-  /** Lines before the patch that are neither blank nor an opener. */
-  proseLines: number;
+  repairs: Repair[];
 }
 
-const V4A_START = /^\*\*\* ?(?:Begin Patch\s*$|(?:Add|Update|Delete|Move) File:)/;
-const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+const BEGIN = /^\*\*\*[ \t]*Begin Patch\s*$/i;
+const FILE_HEADER = /^\*\*\*[ \t]*(?:Add|Update|Delete|Move) File:/i;
+const FENCE = /^[ \t]*(`{3,}|~{3,})(.*)$/;
 const HEREDOC = /<<-?[ \t]*(?:'([A-Za-z_]\w*)'|"([A-Za-z_]\w*)"|([A-Za-z_]\w*))[ \t]*$/;
 
 function splitPatchText(text: string): SourceLine[] {
@@ -29,42 +29,67 @@ function splitPatchText(text: string): SourceLine[] {
 
 export function unwrap(text: string): Wrapping {
   const lines = splitPatchText(text);
-  const closers = new Set<string>();
-  let proseLines = 0;
-  let openFence: string | undefined;
+  const wrapping = withinWrapping(lines);
+  return wrapping.format === "none" ? behindBlanks(lines) : wrapping;
+}
+
+function withinWrapping(lines: SourceLine[]): Wrapping {
+  const heredocs: string[] = [];
+  const fences: string[] = [];
+  let prose = 0;
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i]?.text ?? "";
     const format = startsPatch(lines, i);
     if (format !== "none") {
-      if (openFence !== undefined) closers.add(openFence);
-      return { lines, first: i, format, closers, proseLines };
+      const message = `${prose} line(s) of text before the patch were not read as part of it`;
+      const repairs = prose === 0 ? [] : [{ kind: "prose", patchLine: 1, message }];
+      return { lines, first: i, format, closers: new Set([...heredocs, ...fences]), repairs };
     }
-    const fence = FENCE.exec(line)?.[1];
-    if (fence !== undefined) {
-      openFence = openFence === undefined ? fence : undefined;
+    const fence = FENCE.exec(line);
+    if (fence?.[1] !== undefined) {
+      // Only a fence without a word behind it closes; one with a word opens another inside.
+      if (fences.at(-1) === fence[1] && fence[2]?.trim() === "") fences.pop();
+      else fences.push(fence[1]);
       continue;
     }
     // Only the end of the line matters, and a bounded tail keeps a hostile line cheap.
     const heredoc = HEREDOC.exec(line.slice(-200));
     const delimiter = heredoc?.[1] ?? heredoc?.[2] ?? heredoc?.[3];
-    if (delimiter !== undefined) closers.add(delimiter);
-    else if (line.trim() !== "") proseLines++;
+    if (delimiter !== undefined) heredocs.push(delimiter);
+    else if (line.trim() !== "") prose++;
   }
-  return { lines, first: lines.length, format: "none", closers, proseLines };
+  return { lines, first: lines.length, format: "none", closers: new Set(), repairs: [] };
+}
+
+/** No line begins a patch: blanks may stand before its first marker, or before every line of it. */
+function behindBlanks(lines: SourceLine[]): Wrapping {
+  const trimmed = lines.map((line) => ({ ...line, text: line.text.trimStart() }));
+  const { first, format } = withinWrapping(trimmed);
+  const opening = lines[first];
+  if (opening === undefined || format === "none") return withinWrapping(lines);
+  const depth = opening.text.length - opening.text.trimStart().length;
+  const indent = opening.text.slice(0, depth);
+  const isWhole = lines.slice(first).every(({ text }) => text.startsWith(indent) || text.trim() === "");
+  const unindented = lines.map((line, i) =>
+    i === first || (i > first && isWhole) ? { ...line, text: line.text.slice(depth) } : line,
+  );
+  const wrapping = withinWrapping(unindented);
+  wrapping.repairs.push({
+    kind: "indented",
+    patchLine: first + 1,
+    message: `the blanks before ${isWhole ? "every line of the patch" : "its first line"} were not read as part of it`,
+  });
+  return wrapping;
 }
 
 function startsPatch(lines: readonly SourceLine[], at: number): "v4a" | "unified" | "none" {
   const line = lines[at]?.text ?? "";
-  if (line.startsWith("***") && V4A_START.test(line)) {
-    // Some models put a unified diff into the V4A envelope; the envelope is then only a wrapper.
-    if (/^\*\*\* ?Begin Patch/.test(line)) {
-      let next = at + 1;
-      while (next < lines.length && lines[next]?.text.trim() === "") next++;
-      if (startsUnified(lines, next)) return "unified";
-    }
-    return "v4a";
-  }
-  return startsUnified(lines, at) ? "unified" : "none";
+  if (FILE_HEADER.test(line)) return "v4a";
+  if (!BEGIN.test(line)) return startsUnified(lines, at) ? "unified" : "none";
+  // Some models put a unified diff into the V4A envelope; the envelope is then only a wrapper.
+  let next = at + 1;
+  while (next < lines.length && lines[next]?.text.trim() === "") next++;
+  return startsUnified(lines, next) ? "unified" : "v4a";
 }
 
 export function startsUnified(lines: readonly SourceLine[], at: number): boolean {

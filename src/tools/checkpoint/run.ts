@@ -145,14 +145,13 @@ function answer(
     : dryRun
       ? "Dry run: nothing was written. It would:"
       : `Restored to before ${record.tool} at ${record.createdAt}:`;
+  const edited = dryRun ? " (edited since; needs force)" : " (the edit since is kept in the new checkpoint)";
   const lines = [
     head,
     ...within(
       files
         .filter(({ status }) => status !== "same")
-        .map(
-          (file) => `${file.status} ${file.path}${file.changedSince ? " (edited since; needs force)" : ""}`,
-        ),
+        .map((file) => `${file.status} ${file.path}${file.changedSince ? edited : ""}`),
     ),
   ];
   if (checkpoint !== undefined) lines.push(`checkpoint: ${checkpoint} (restore it to undo this)`);

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import type { Config } from "../../config.ts";
+import { canonicalJson } from "../../shared/canonical.ts";
 import { CamelError } from "../../shared/errors.ts";
 import { createInputParser, inputSchemaProblems, propertiesOf } from "../dynamic/json-schema.ts";
 import type { ToolDef, ToolOutput } from "../tool.ts";
-import { argumentVariables, reservedName } from "./environment.ts";
+import { argumentProblems, argumentVariables } from "./environment.ts";
 
 type Definition = Config["clientTools"][number];
 
@@ -27,13 +28,9 @@ export function createClientTools(
       warnings.push(`clientTools: "${name}" is ignored: ${problems.join("; ")}.`);
     } else {
       names.add(name);
-      for (const argument of Object.keys(propertiesOf(inputSchema))) {
-        const why = reservedName(argument, env);
-        if (why !== undefined && definition.handler.injectArgsAs !== "argv")
-          warnings.push(
-            `clientTools: the argument "${argument}" of "${name}" reaches its script only as CAMEL_ARG_${argument.toUpperCase()}: ${why}.`,
-          );
-      }
+      if (definition.handler.injectArgsAs !== "argv")
+        for (const problem of argumentProblems(Object.keys(propertiesOf(inputSchema)), env))
+          warnings.push(`clientTools: in "${name}", ${problem}.`);
       tools.push(asTool(definition, inputSchema, env));
     }
   }
@@ -41,10 +38,11 @@ export function createClientTools(
 }
 
 function asTool(
-  { name, description, handler, cwd, timeoutSeconds, outputBytes }: Definition,
+  definition: Definition,
   inputSchema: Record<string, unknown>,
   env: NodeJS.ProcessEnv,
 ): ToolDef {
+  const { name, description, handler, cwd, timeoutSeconds, outputBytes } = definition;
   // Quoted, so that the one argument stays one, whatever is in it.
   const takesArgument = handler.injectArgsAs !== "env";
   const script = takesArgument ? `${handler.bash} "$@"` : handler.bash;
@@ -57,6 +55,7 @@ function asTool(
     inputSchema,
     parse: createInputParser(name, inputSchema),
     effect: "exec",
+    fingerprint: canonicalJson(definition),
     limits: { timeoutSeconds },
     touches: () => ({ commands: [{ argv: ["bash", "-c", script] }] }),
     approvalPrompt: (input) => `runs: ${handler.bash}\nwith: ${JSON.stringify(input)}`,

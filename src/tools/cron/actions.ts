@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { CamelError } from "../../shared/errors.ts";
 import { closest } from "../../shared/glob.ts";
+import { isJobId } from "../../stores/file-jobs.ts";
 import type { Job } from "../../stores/jobs.ts";
 import type { ToolContext } from "../context.ts";
 import type { ToolOutput } from "../tool.ts";
 import { allJobs, findJob, retire, setEnabled, type JobBook } from "./all-jobs.ts";
-import { addedAnswer, inboxText, jobFacts, listAnswer, runsAnswer } from "./answers.ts";
+import { addedAnswer, inboxText, jobFacts, listAnswer, runsAnswer, visibleRuns } from "./answers.ts";
 import type { CronInput } from "./cron.ts";
 import { draftJob, withChanges } from "./draft.ts";
-import { runByHand } from "./run-by-hand.ts";
+import { handOver, runByHand } from "./run-by-hand.ts";
 import { bookOf, runJob } from "./run-job.ts";
 
 type Action = (input: CronInput, context: ToolContext, book: JobBook) => Promise<ToolOutput>;
@@ -25,6 +26,8 @@ const ACTIONS: Record<CronInput["action"], Action> = {
   ack,
 };
 
+const MAIN_AGENT = "main";
+
 /** A run may look, and be run; it changes no jobs unless the config says so. */
 const CHANGES = new Set<CronInput["action"]>(["add", "remove", "update", "pause", "resume"]);
 
@@ -39,8 +42,14 @@ export function act(input: CronInput, context: ToolContext): Promise<ToolOutput>
 }
 
 async function list(_: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
-  const jobs = (await allJobs(book)).filter((job) => mayTouch(job, context));
-  return listAnswer(jobs, await book.store.inbox.list(context.caller.agentId), book);
+  const damaged: string[] = [];
+  // Whose it was can't be read either, so only who may know of all jobs hears of it.
+  const mayKnow = context.settings().cron.shared || context.caller.agentId === MAIN_AGENT;
+  const all = await allJobs(book, (_id, error) => {
+    if (mayKnow && error instanceof Error) damaged.push(error.message);
+  });
+  const jobs = all.filter((job) => mayTouch(job, context));
+  return listAnswer(jobs, await book.store.inbox.list(context.caller.agentId), damaged, book);
 }
 
 async function add(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
@@ -78,7 +87,13 @@ async function remove(input: CronInput, context: ToolContext, book: JobBook): Pr
 }
 
 async function run(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
-  const job = await wanted(input, context, book);
+  const job = await visibleJob(input.id, context, book);
+  if (job === undefined) {
+    const inbox = await book.store.inbox.list(context.caller.agentId);
+    const due = inbox.find((entry) => entry.job.id === input.id);
+    if (due === undefined) throw await noSuchJob(input, context, book);
+    return handOver(due.job.id, undefined, context, book);
+  }
   const own = context.caller.run;
   const isTheRunItself =
     context.caller.transport === "schedule" &&
@@ -129,7 +144,10 @@ async function resume(input: CronInput, context: ToolContext, book: JobBook): Pr
 }
 
 async function runs(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
-  return runsAnswer(input, context, book);
+  const records = await visibleRuns(input.id ?? "", context, book);
+  const isKnown = records.length > 0 || (await visibleJob(input.id, context, book)) !== undefined;
+  if (!isKnown && (input.id ?? "") !== "") throw await noSuchJob(input, context, book);
+  return runsAnswer(input, records);
 }
 
 async function ack(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
@@ -144,18 +162,32 @@ async function ack(input: CronInput, context: ToolContext, book: JobBook): Promi
 }
 
 async function wanted(input: CronInput, context: ToolContext, book: JobBook): Promise<Job> {
-  const { id } = input;
-  if (id === undefined || id === null || id === "") {
-    throw new CamelError("invalid_input", `"id" is needed to ${input.action}.`, {
+  const job = await visibleJob(input.id, context, book);
+  if (job === undefined) throw await noSuchJob(input, context, book);
+  return job;
+}
+
+async function visibleJob(
+  id: CronInput["id"],
+  context: ToolContext,
+  book: JobBook,
+): Promise<Job | undefined> {
+  if (id === undefined || id === null || !isJobId(id)) return undefined;
+  const job = await findJob(book, id);
+  return job !== undefined && mayTouch(job, context) ? job : undefined;
+}
+
+/** Another agent's job is answered like a missing one: nothing is told about it. */
+async function noSuchJob(input: CronInput, context: ToolContext, book: JobBook): Promise<CamelError> {
+  const id = input.id ?? "";
+  if (id === "") {
+    return new CamelError("invalid_input", `"id" is needed to ${input.action}.`, {
       next: "cron list shows the ids.",
     });
   }
-  const job = await findJob(book, id);
-  if (job !== undefined && mayTouch(job, context)) return job;
   const ids = (await allJobs(book)).filter((one) => mayTouch(one, context)).map((one) => one.id);
   const guess = closest(id, ids);
-  // Another agent's job is answered like a missing one: nothing is told about it.
-  throw new CamelError("not_found", `There is no job "${id.slice(0, 80)}".`, {
+  return new CamelError("not_found", `There is no job "${id.slice(0, 80)}".`, {
     next:
       guess === undefined
         ? `Jobs: ${ids.slice(0, 20).join(", ") || "none"}. A one-shot is gone after its run; cron runs shows it.`

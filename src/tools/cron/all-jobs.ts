@@ -41,10 +41,13 @@ async function configJobs(book: JobBook): Promise<Job[]> {
   return jobs.filter((job) => job !== undefined);
 }
 
-export async function allJobs(book: JobBook): Promise<Job[]> {
+export async function allJobs(
+  book: JobBook,
+  onDamaged?: (id: string, error: unknown) => void,
+): Promise<Job[]> {
   const inConfig = await configJobs(book);
   const ids = new Set(inConfig.map((job) => job.id));
-  return [...inConfig, ...(await book.store.jobs.list()).filter((job) => !ids.has(job.id))];
+  return [...inConfig, ...(await book.store.jobs.list(onDamaged)).filter((job) => !ids.has(job.id))];
 }
 
 /** Changes a job of either kind; of a config job only whether it is paused. */

@@ -1,6 +1,7 @@
 import { CamelError } from "../../shared/errors.ts";
+import { isJobId } from "../../stores/file-jobs.ts";
 import type { InboxEntry } from "../../stores/inbox.ts";
-import type { Job, RunRecord } from "../../stores/jobs.ts";
+import type { Claim, Job, RunRecord } from "../../stores/jobs.ts";
 import type { ToolContext } from "../context.ts";
 import type { ToolOutput } from "../tool.ts";
 import { findJob, scheduleOf, type JobBook } from "./all-jobs.ts";
@@ -9,6 +10,7 @@ import { describeLength, describeSchedule, localTime, utcTime } from "./describe
 import { nextSlots } from "./next-slot.ts";
 import { baseOf, nextDue } from "./plan.ts";
 import { describeRunner, runnerNameOf } from "./runner-name.ts";
+import { oddityOfTime, type Schedule } from "./schedule.ts";
 
 const PREVIEW = 80;
 const HISTORY = 20;
@@ -19,9 +21,13 @@ const MOST_SEARCHED = 500;
 export async function addedAnswer(action: string, job: Job, book: JobBook): Promise<ToolOutput> {
   const schedule = scheduleOf(job);
   const runner = runnerNameOf(job, book.settings());
-  const next = nextSlots(schedule, Math.max(book.clock.now(), baseOf(job, schedule, undefined)), 3).filter(
-    (slot) => job.until === undefined || slot <= job.until,
-  );
+  const { newest } = await book.store.runs.chain(job);
+  const left = (job.maxRuns ?? Number.POSITIVE_INFINITY) - (newest?.runs ?? 0);
+  const next = nextSlots(
+    schedule,
+    Math.max(book.clock.now(), baseOf(job, schedule, newest)),
+    Math.min(3, left),
+  ).filter((slot) => job.until === undefined || slot <= job.until);
   const verb = { add: "Added", update: "Changed", resume: "Resumed" }[action] ?? "Changed";
   const kind = schedule.kind === "at" ? "one-shot" : "repeating";
   const lines = [
@@ -29,6 +35,7 @@ export async function addedAnswer(action: string, job: Job, book: JobBook): Prom
     ...next.map(
       (slot, index) => `${index === 0 ? "Next:" : "then:"} ${localTime(slot, job.tz)} = ${utcTime(slot)}`,
     ),
+    ...remarks(job, schedule, next.length),
     `Run by ${describeRunner(runner, book.settings()) ?? runner}.`,
     runner === "host"
       ? "Result: what you do with the prompt. cron list shows it while it waits."
@@ -37,6 +44,22 @@ export async function addedAnswer(action: string, job: Job, book: JobBook): Prom
   ];
   const summary = lines.join("\n");
   return { text: summary, structured: { action, summary, job: await jobFacts(job, book) } };
+}
+
+/** What is not to be seen from the times alone. */
+function remarks(job: Job, schedule: Schedule, times: number): string[] {
+  const oddity = schedule.kind === "at" ? oddityOfTime(job.schedule, job.tz) : undefined;
+  const lines: string[] = [];
+  if (oddity === "skipped")
+    lines.push(`The clock of ${job.tz} skips ${job.schedule}: it fires when the clock jumps.`);
+  if (oddity === "twice")
+    lines.push(
+      `The clock of ${job.tz} shows ${job.schedule} twice: the first is meant. Give an offset for the other.`,
+    );
+  if (!job.enabled) lines.push("It is paused, and fires at none of these times until it is resumed.");
+  else if (times === 0)
+    lines.push(schedule.kind === "at" ? "Its time has passed: it is due now." : "It has no time left.");
+  return lines;
 }
 
 function whenMissed(job: Job): string {
@@ -72,7 +95,7 @@ export async function jobFacts(job: Job, book: JobBook): Promise<JobFacts> {
   const schedule = scheduleOf(job);
   const { newest, unfinished } = await book.store.runs.chain(job);
   const due = nextDue(job, schedule, newest);
-  const [last] = await book.store.runs.history(job.id, 1);
+  const last = await lastRun(job, newest, book);
   const runner = runnerNameOf(job, book.settings());
   const waiting = runner === "host" ? await book.store.inbox.pending(job.creator.agentId, job) : 0;
   return {
@@ -95,6 +118,17 @@ export async function jobFacts(job: Job, book: JobBook): Promise<JobFacts> {
     agent: job.creator.agentId,
     prompt: preview(job.prompt),
   };
+}
+
+/** A job of another agent may have had the same id before. */
+async function lastRun(job: Job, newest: Claim | undefined, book: JobBook): Promise<RunRecord | undefined> {
+  if (newest !== undefined) return book.store.runs.record(job, newest.seq);
+  const [earlier] = await book.store.runs.history(
+    job.id,
+    1,
+    ({ claim }) => claim.agentId === job.creator.agentId,
+  );
+  return earlier;
 }
 
 function brokenFacts(job: Job, error: unknown): JobFacts {
@@ -121,6 +155,7 @@ function brokenFacts(job: Job, error: unknown): JobFacts {
 export async function listAnswer(
   jobs: readonly Job[],
   inbox: readonly InboxEntry[],
+  damaged: readonly string[],
   book: JobBook,
 ): Promise<ToolOutput> {
   // A file that somebody edited by hand must not hide the other jobs.
@@ -142,6 +177,7 @@ export async function listAnswer(
     ...(inbox.length === 0 ? [] : [inboxText(inbox)]),
     ...lines,
     ...(all.length > facts.length ? [`… and ${all.length - facts.length} more, due later.`] : []),
+    ...damaged.slice(0, 10),
   ].join("\n");
   return {
     text: summary,
@@ -150,6 +186,7 @@ export async function listAnswer(
       summary: summary.split("\n", 1)[0] ?? "",
       jobs: facts,
       inbox: inbox.map(entryFacts),
+      ...(damaged.length === 0 ? {} : { damaged }),
     },
   };
 }
@@ -165,21 +202,38 @@ function entryFacts(entry: InboxEntry): Record<string, unknown> {
   return { id: entry.job.id, name: entry.job.name, due: utcTime(entry.slot), prompt: preview(entry.prompt) };
 }
 
-export async function runsAnswer(input: CronInput, context: ToolContext, book: JobBook): Promise<ToolOutput> {
-  const { id } = input;
-  const ids = id === undefined || id === null || id === "" ? await book.store.runs.ids() : [id];
+/** The runs the caller may know of, newest first; of one job, or of all. */
+export async function visibleRuns(id: string, context: ToolContext, book: JobBook): Promise<RunRecord[]> {
+  const ids = id === "" ? await book.store.runs.ids() : [id].filter(isJobId);
   if (ids.length > MOST_SEARCHED) {
     throw new CamelError("invalid_input", `There are ${ids.length} jobs with a history.`, {
       next: "Give the id of the job.",
     });
   }
-  const limit = ids.length === 1 ? 200 : HISTORY;
+  const limit = id === "" ? HISTORY : 200;
   const found = (await Promise.all(ids.map((one) => visibleHistory(one, limit, context, book)))).flat();
-  found.sort((a, b) => b.claim.claimedAt - a.claim.claimedAt);
-  const { run } = input;
+  return found.sort((a, b) => b.claim.claimedAt - a.claim.claimedAt);
+}
+
+/** History outlives its job, so whose it was is kept with the run. */
+async function visibleHistory(
+  id: string,
+  limit: number,
+  context: ToolContext,
+  book: JobBook,
+): Promise<RunRecord[]> {
+  const { agentId } = context.caller;
+  if (context.settings().cron.shared) return book.store.runs.history(id, limit);
+  const job = await findJob(book, id).catch(() => undefined);
+  const ownerOf = ({ claim, job: { uid } }: RunRecord): string | undefined =>
+    claim.agentId ?? (job?.uid === uid ? job.creator.agentId : undefined);
+  return book.store.runs.history(id, limit, (run) => ownerOf(run) === agentId);
+}
+
+export function runsAnswer({ id, run }: CronInput, found: readonly RunRecord[]): ToolOutput {
   if (run !== undefined && run !== null) {
     const one = found.find((record) => record.claim.seq === run);
-    if (one === undefined || ids.length !== 1) {
+    if (one === undefined || id === undefined || id === null || id === "") {
       throw new CamelError("not_found", `There is no run ${run} of ${id ?? "a job without id"}.`, {
         next: "cron runs with the job's id lists its runs.",
       });
@@ -196,25 +250,12 @@ export async function runsAnswer(input: CronInput, context: ToolContext, book: J
     };
   }
   const shown = found.slice(0, HISTORY);
-  const summary = shown.length === 0 ? "No runs yet." : `The last ${shown.length} runs, newest first.`;
+  const summary =
+    ["No runs yet.", "One run."][shown.length] ?? `The last ${shown.length} runs, newest first.`;
   return {
     text: [summary, ...shown.map(runLine)].join("\n"),
     structured: { action: "runs", summary, runs: shown.map(runFacts) },
   };
-}
-
-/** History outlives its job, so whose it was is kept with the run. */
-async function visibleHistory(
-  id: string,
-  limit: number,
-  context: ToolContext,
-  book: JobBook,
-): Promise<RunRecord[]> {
-  const job = await findJob(book, id).catch(() => undefined);
-  const all = await book.store.runs.history(id, limit);
-  const { agentId } = context.caller;
-  if (context.settings().cron.shared) return all;
-  return all.filter((run) => (run.claim.agentId ?? job?.creator.agentId) === agentId);
 }
 
 function runLine(run: RunRecord): string {

@@ -60,8 +60,6 @@ export async function carryOut(job: Job, claim: Claim, context: CarryOutContext)
   }
   const result = (await overCap(isHost, book)) ?? (await call(job, claim, context));
   await runs.finish(job, claim.seq, { startedAt, ...result });
-  if (result.usage?.costUsd !== undefined)
-    await book.store.ledger.spend(`${job.id}-${job.uid}-${claim.seq}`, result.usage.costUsd);
   // A good result changes nothing about a job that goes on.
   if (result.status !== "ok" || job.at !== undefined) await afterRun(job, claim, book);
   settle(job, claim, book);

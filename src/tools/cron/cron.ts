@@ -58,6 +58,7 @@ add needs schedule and prompt. A prompt that is due waits in the inbox: run hand
     jobs: z.array(z.record(z.string(), z.unknown())).optional(),
     runs: z.array(z.record(z.string(), z.unknown())).optional(),
     inbox: z.unknown().optional(),
+    damaged: z.array(z.string()).optional(),
     usage: z.unknown().optional(),
     cut: z.boolean().optional(),
   }),

@@ -1,5 +1,5 @@
 import cronstrue from "cronstrue";
-import type { Schedule } from "./schedule.ts";
+import { daysNarrow, type Schedule } from "./schedule.ts";
 
 /** A schedule in words a person would use. */
 export function describeSchedule(schedule: Schedule, zone: string): string {
@@ -15,7 +15,8 @@ export function describeSchedule(schedule: Schedule, zone: string): string {
 
 function describeCron(pattern: string): string {
   try {
-    const words = cronstrue.toString(pattern, { use24HourTimeFormat: true, verbose: false });
+    const said = cronstrue.toString(pattern, { use24HourTimeFormat: true, verbose: false });
+    const words = daysNarrow(pattern) ? said.replace(", and on ", ", only on ") : said;
     return words.charAt(0).toLowerCase() + words.slice(1);
   } catch {
     // Some of croner's finer modifiers have no words there; the expression itself is always right.

@@ -13,6 +13,7 @@ import { parseSchedule, parseTimestamp, type Schedule } from "./schedule.ts";
 
 const LONGEST_PROMPT = 100_000;
 const DAY_SECONDS = 86_400;
+const LONGEST_JITTER_SECONDS = 3_600;
 
 /** A new job from the call's arguments, or a refusal that says how to put it right. */
 export async function draftJob(input: CronInput, context: ToolContext, book: JobBook): Promise<Job> {
@@ -86,7 +87,13 @@ export function withChanges(job: Job, input: CronInput, context: ToolContext, bo
   const runner = input.runner ?? undefined;
   if (runner !== undefined) changed.runner = runner;
   const timeout = seconds(input.timeout, "timeout");
-  if (timeout !== undefined) changed.timeoutSeconds = timeout;
+  if (timeout !== undefined) {
+    if (timeout < 1 || timeout > DAY_SECONDS)
+      throw refused(`timeout: "${input.timeout}" is not between 1s and 1d.`, "Write 90s, 15m or 2h.");
+    changed.timeoutSeconds = timeout;
+  }
+  if (changed.jitterSeconds > LONGEST_JITTER_SECONDS)
+    throw refused(`jitter: "${input.jitter}" is more than an hour.`, "Write 30s, 5m or 1h at most.");
   if (input.maxRuns !== undefined && input.maxRuns !== null) {
     if (input.maxRuns < 1) throw refused("maxRuns must be 1 or more.", "Leave it out for no limit.");
     changed.maxRuns = input.maxRuns;

@@ -44,7 +44,7 @@ export async function fireDue(job: Job, context: FireContext): Promise<Fired> {
     const draft =
       slot === undefined
         ? missedClaim(plan.missed)
-        : { slot, ...verdictOf(job, situation), ...withMissed(plan.missed) };
+        : { slot, ...verdictOf(job, situation, book), ...withMissed(plan.missed) };
     if (draft === undefined) return { newest, waiting: false };
     const claim = await book.store.runs.claim(
       job,
@@ -136,10 +136,14 @@ async function overlapOf(job: Job, chain: Chain, { book }: FireContext): Promise
 
 type Verdict = Pick<Claim, "queued" | "final">;
 
-function verdictOf(job: Job, situation: Situation): Verdict {
+function verdictOf(job: Job, situation: Situation, { settings }: JobBook): Verdict {
   if (situation === "free") return {};
   if (situation === "busy" && job.overlap === "queue") return { queued: true };
-  return { final: { status: "skipped", reason: "the run before it had not ended" } };
+  const reason =
+    runnerNameOf(job, settings()) === "host"
+      ? "its last prompt still waits in the inbox"
+      : "the run before it had not ended";
+  return { final: { status: "skipped", reason } };
 }
 
 function withMissed(missed: MissedSlots | undefined): Pick<Claim, "missed"> {

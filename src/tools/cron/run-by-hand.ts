@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
 import { silentLogger } from "../../shared/log.ts";
+import type { InboxEntry } from "../../stores/inbox.ts";
 import type { Job, RunRecord } from "../../stores/jobs.ts";
 import { announce } from "../../stores/liveness.ts";
 import type { ToolContext } from "../context.ts";
@@ -17,7 +18,7 @@ const LONGEST_WAIT_MS = 40_000;
 
 /** `run` from outside. A host's prompt is handed to the caller; any other run is started, and waited for a while. */
 export async function runByHand(job: Job, context: ToolContext, book: JobBook): Promise<ToolOutput> {
-  if (runnerNameOf(job, context.settings()) === "host") return handOver(job, context, book);
+  if (runnerNameOf(job, context.settings()) === "host") return handOver(job.id, job, context, book);
   const presence = await announce(join(book.store.directory, "live"));
   try {
     const claim = await claimByHand(job, {
@@ -39,13 +40,23 @@ export async function runByHand(job: Job, context: ToolContext, book: JobBook): 
   }
 }
 
-async function handOver(job: Job, context: ToolContext, book: JobBook): Promise<ToolOutput> {
-  const { agentId } = context.caller;
-  const waiting = (await book.store.inbox.list(agentId)).filter((entry) => entry.job.uid === job.uid);
-  await book.store.inbox.acknowledge(agentId, (entry) => entry.job.uid === job.uid);
+/** What waits in the inbox is handed over even when its job is gone, as a one-shot is once it was due. */
+export async function handOver(
+  id: string,
+  job: Job | undefined,
+  context: ToolContext,
+  book: JobBook,
+): Promise<ToolOutput> {
+  const agentId = job?.creator.agentId ?? context.caller.agentId;
+  const isMeant = (entry: InboxEntry): boolean => entry.job.id === id;
+  const waiting = (await book.store.inbox.list(agentId)).filter(isMeant);
+  await book.store.inbox.acknowledge(agentId, isMeant);
   const due =
     waiting.length === 0 ? "asked for now" : `due ${waiting.map((entry) => utcTime(entry.slot)).join(", ")}`;
-  const summary = `You run this job (${due}). Do what its prompt asks, as far as the user's wishes allow:\n\n${job.prompt}`;
+  // A job that is still there may have another prompt by now; that one counts.
+  const prompts = new Set(waiting.map((entry) => (entry.job.uid === job?.uid ? job.prompt : entry.prompt)));
+  if (prompts.size === 0 && job !== undefined) prompts.add(job.prompt);
+  const summary = `You run this job (${due}). Do what its prompt asks, as far as the user's wishes allow:\n\n${[...prompts].join("\n\n")}`;
   return { text: summary, structured: { action: "run", summary } };
 }
 

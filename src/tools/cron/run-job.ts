@@ -50,6 +50,7 @@ export async function runJob(job: Job, run: { seq: number }, context: ToolContex
   }
   const runner = await context.runner(kind);
   if (runner === undefined) throw new CamelError("unavailable", `The runner ${kind} is not configured.`);
+  const spending = `${job.id}-${job.uid}-${run.seq}-${record.started?.attempt ?? 1}`;
   const answer = await runner(
     job.prompt,
     {
@@ -58,6 +59,8 @@ export async function runJob(job: Job, run: { seq: number }, context: ToolContex
       workspace: job.workspace,
       history: await historyOf(job, book),
       sessionId: context.caller.sessionId,
+      // Written as it is spent: the day's cap holds for runs that fail, time out or are killed, too.
+      onSpent: (costUsd) => context.later(book.store.ledger.spend(spending, costUsd)),
     },
     context.signal,
   );
@@ -79,8 +82,9 @@ async function historyOf(
 ): Promise<{ role: "user" | "assistant"; content: string }[]> {
   const wanted = book.settings().runner.history;
   if (wanted === 0) return [];
-  const good = (run: RunRecord): boolean => run.result?.status === "ok";
-  const last = (await book.store.runs.history(job.id, wanted * 3)).filter(good).slice(0, wanted).reverse();
+  // Of this job alone: one of another agent may have had the same id.
+  const good = (run: RunRecord): boolean => run.job.uid === job.uid && run.result?.status === "ok";
+  const last = (await book.store.runs.history(job.id, wanted * 3, good)).slice(0, wanted).reverse();
   return last.flatMap((run) => [
     { role: "user" as const, content: job.prompt },
     { role: "assistant" as const, content: (run.result?.text ?? "").slice(0, 4_000) },

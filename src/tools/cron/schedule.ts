@@ -1,6 +1,6 @@
 import { Cron } from "croner";
 import { CamelError } from "../../shared/errors.ts";
-import { instantOfWall, isZone } from "./zone.ts";
+import { closestZone, instantOfWall, isZone, oddityOf } from "./zone.ts";
 
 /** What a schedule text means. Frozen when a job is added, so that every process computes the same slots. */
 export type Schedule =
@@ -38,26 +38,28 @@ export function parseSchedule(text: string, context: { zone: string; now: number
     if (milliseconds < 1_000 || milliseconds > LONGEST_INTERVAL) {
       throw refused(
         `"${given}" is not between 1s and ten years.`,
-        "Give a number above zero: 30s, 5m, 1h, 1d.",
+        "Give a length within it: 30s, 5m, 1h, 1d. A time further away is an ISO time.",
       );
     }
     return plus === "+"
       ? { kind: "at", at: now + milliseconds }
       : { kind: "every", milliseconds, anchor: now };
   }
-  if (/^\d{4}-/.test(given)) return { kind: "at", at: parseTimestamp(given, zone) };
+  if (/^\d{4}-|^\d{8}(?!\S* )/.test(given)) return { kind: "at", at: parseTimestamp(given, zone) };
   return parseCron(given, zone);
 }
 
 function unknownZone(zone: string): CamelError {
+  const guess = closestZone(zone);
   return refused(
-    `"${zone}" is not a time zone.`,
-    "Use an IANA name such as Europe/Berlin, America/New_York or UTC.",
+    `"${zone.slice(0, 80)}" is not a time zone.`,
+    `${guess === undefined ? "" : `Did you mean ${guess}? `}Use an IANA name such as Europe/Berlin, America/New_York or UTC.`,
   );
 }
 
+/** Extended (2027-03-14T09:00) or basic (20270314T0900) form; no zone is further from UTC than 14 hours. */
 const TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
+  /^(\d{4})(-?)(\d{2})\2(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)?$/i;
 
 /** ISO 8601. Without an offset it is the job's own wall clock; a date alone is midnight. */
 export function parseTimestamp(text: string, zone: string): number {
@@ -68,7 +70,7 @@ export function parseTimestamp(text: string, zone: string): number {
       "Write 2027-03-14T09:00, or 2027-03-14T09:00:00Z for UTC.",
     );
   }
-  const [, year, month, day, hour = "0", minute = "0", second = "0", offset] = found;
+  const [, year, , month, day, hour = "0", minute = "0", second = "0", fraction = "0", offset] = found;
   const parts = [year, month, day, hour, minute, second].map(Number);
   const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = parts;
   const wall = Date.UTC(y, mo - 1, d, h, mi, s);
@@ -84,10 +86,18 @@ export function parseTimestamp(text: string, zone: string): number {
   if (shown.some((value, index) => value !== parts[index])) {
     throw refused(`"${text}" does not exist in the calendar.`, "Check the day of the month and the hour.");
   }
-  if (offset === undefined) return instantOfWall(zone, wall);
-  if (offset.toUpperCase() === "Z") return wall;
-  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(-2));
-  return wall - (offset.startsWith("-") ? -minutes : minutes) * 60_000;
+  const exact = wall + Math.floor(Number(`0.${fraction}`) * 1000);
+  if (offset === undefined) return instantOfWall(zone, exact);
+  if (offset.toUpperCase() === "Z") return exact;
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(3).replace(":", ""));
+  return exact - (offset.startsWith("-") ? -minutes : minutes) * 60_000;
+}
+
+/** What to know of a one-shot's time that its zone's clock skips or shows twice; nothing of any other. */
+export function oddityOfTime(text: string, zone: string): "skipped" | "twice" | undefined {
+  const offset = TIMESTAMP.exec(text.trim())?.at(-1);
+  const isWallTime = offset === undefined && TIMESTAMP.test(text.trim());
+  return isWallTime ? oddityOf(zone, parseTimestamp(text, "UTC")) : undefined;
 }
 
 function parseCron(text: string, zone: string): Schedule {
@@ -111,7 +121,7 @@ function parseCron(text: string, zone: string): Schedule {
   try {
     first = matcher(pattern).nextRun(new Date(Date.UTC(2000, 0, 1)));
   } catch (error) {
-    const why = error instanceof Error ? error.message.replace(/^CronPattern: /, "") : String(error);
+    const why = error instanceof Error ? inItsOwnNumbers(error.message) : String(error);
     throw refused(
       `"${text}" is not a cron expression: ${why}`,
       "Fields: minute 0-59, hour 0-23, day 1-31, month 1-12, weekday 0-7 (Sunday is 0 and 7); six fields begin with seconds.",
@@ -127,6 +137,22 @@ function parseCron(text: string, zone: string): Schedule {
   return { kind: "cron", pattern, zone, wild: minute.startsWith("*") || hour.startsWith("*") };
 }
 
+/** croner counts days and months from 0 in what it says. */
+function inItsOwnNumbers(message: string): string {
+  return message
+    .replace(/^CronPattern: /, "")
+    .replace(
+      /(Invalid value for (?:day|month): )(-?\d+)/,
+      (_, before: string, value: string) => `${before}${Number(value) + 1}`,
+    );
+}
+
+/** Cron's rule: a day field that begins with `*` narrows the other one; otherwise either will do. */
+export function daysNarrow(pattern: string): boolean {
+  const [day = "", , weekday = ""] = pattern.split(" ").slice(-3);
+  return day.startsWith("*") || weekday.startsWith("*");
+}
+
 const matchers = new Map<string, Cron>();
 
 /**
@@ -136,7 +162,12 @@ const matchers = new Map<string, Cron>();
 export function matcher(pattern: string): Cron {
   let cron = matchers.get(pattern);
   if (cron === undefined) {
-    cron = new Cron(pattern, { utcOffset: 0, mode: "5-or-6-parts", paused: true });
+    cron = new Cron(pattern, {
+      utcOffset: 0,
+      mode: "5-or-6-parts",
+      paused: true,
+      domAndDow: daysNarrow(pattern),
+    });
     if (matchers.size > 500) matchers.clear();
     matchers.set(pattern, cron);
   }

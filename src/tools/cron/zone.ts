@@ -1,3 +1,5 @@
+import { closest } from "../../shared/glob.ts";
+
 /**
  * Wall clocks of zones. A zone is a row of stretches with one offset each; all daylight-saving questions are
  * answered on stretches, so that they are answered in one place.
@@ -24,6 +26,14 @@ export function isZone(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The zone a misspelt name, or a town alone, is meant as. */
+export function closestZone(name: string): string | undefined {
+  const zones = Intl.supportedValuesOf("timeZone");
+  const plain = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]+/g, "");
+  const town = plain(name.slice(name.lastIndexOf("/") + 1));
+  return zones.find((zone) => plain(zone.slice(zone.lastIndexOf("/") + 1)) === town) ?? closest(name, zones);
 }
 
 export function systemZone(): string {
@@ -114,4 +124,13 @@ export function instantOfWall(zone: string, wall: number): number {
     if (instant < stretch.end) return instant;
     stretch = stretchAt(zone, stretch.end);
   }
+}
+
+/** Whether the clock, where it was changed, shows this wall time not at all, or twice. */
+export function oddityOf(zone: string, wall: number): "skipped" | "twice" | undefined {
+  const instant = instantOfWall(zone, wall);
+  const stretch = stretchAt(zone, instant);
+  if (instant + stretch.offset !== wall) return "skipped";
+  const next = stretchAt(zone, stretch.end);
+  return wall - next.offset >= next.start ? "twice" : undefined;
 }

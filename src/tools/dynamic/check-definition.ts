@@ -41,7 +41,8 @@ export async function checkDefinition(definition: Definition, world: World): Pro
     try {
       parse(example.input);
     } catch (error) {
-      problems.push(`examples[${index}]: ${error instanceof Error ? error.message : String(error)}`);
+      const why = error instanceof Error ? error.message : String(error);
+      problems.push(`examples[${index}]: ${why.replace(/\.$/, "")}`);
     }
   }
   if (problems.length > 0) throw refused(problems);
@@ -79,8 +80,13 @@ function derivedSchema(definition: Definition): Record<string, unknown> {
     properties: Object.fromEntries(
       names.map((name) => [name, { type: "string", description: `The ${name}.` }]),
     ),
-    required: names,
+    required: usesItsInput(definition) ? names : [],
   };
+}
+
+/** A source that never says "input" works without one. */
+function usesItsInput({ strategy }: Definition): boolean {
+  return strategy.type !== "js" || /\binput\b/.test(strategy.source);
 }
 
 function inputNames(definition: Definition): string[] {
@@ -137,7 +143,11 @@ function shellProblems(
   }
   if (/secret:\/\//.test(JSON.stringify(strategy.pipeline ?? strategy.command_template)))
     problems.push("strategy: other users can see a program's arguments; put secrets into env");
-  problems.push(...placeholderProblems(used, schema));
+  problems.push(...placeholderProblems(used, schema), ...unusedProblems(used, schema));
+  if (used.length === 0)
+    for (const token of commandTemplates(definition).flat())
+      if ("text" in token && NEARLY_PLACEHOLDER.test(token.text))
+        problems.push(`strategy: "${token.text}" is no placeholder; write {{input}}`);
   for (const name of used) {
     const type = propertiesOf(schema)[name]?.["type"];
     if (type !== undefined && !SCALARS.includes(type))
@@ -159,6 +169,16 @@ function shellProblems(
       problems.push(`strategy.env.${name}: values can't have placeholders`);
   }
   return problems;
+}
+
+/** How other systems write the value of a call. */
+const NEARLY_PLACEHOLDER = /^(?:\{(?:input|file|path|text|query|url)\}|\$(?:\d|@|\*|\{?input\}?))$/;
+
+/** A parameter that goes nowhere is one whose placeholder is misspelt. */
+function unusedProblems(used: readonly string[], schema: Record<string, unknown>): string[] {
+  return Object.keys(propertiesOf(schema))
+    .filter((name) => !used.includes(name))
+    .map((name) => `the parameter "${name}" isn't used: write {{${name}}} where its value belongs`);
 }
 
 const SCALARS: readonly unknown[] = ["string", "number", "integer", "boolean"];
@@ -186,6 +206,8 @@ function httpProblems(
     ),
     schema,
   );
+  const single = /(?<!\{)\{(\w+)\}(?!\})/.exec(strategy.url);
+  if (single !== null) problems.push(`strategy.url: ${single[0]} is no placeholder; write {{${single[1]}}}`);
   const origin = hostPart(strategy.url);
   if (!/^https?:\/\//i.test(strategy.url))
     problems.push("strategy.url: has to begin with http:// or https://");

@@ -74,14 +74,16 @@ const SUBCOMMANDS: Record<string, Profile> = {
   worktree: firstIs("list"),
   reflog: (args) => !args.some((arg) => /^(?:expire|delete|drop|write)$/.test(arg)),
   config: (args) =>
-    firstIs("--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list")(args) &&
-    args.every(
-      (arg) =>
-        !arg.startsWith("-") ||
-        /^(?:-l|-z|--(?:get|get-all|get-regexp|list|null|name-only|show-origin|show-scope|local|global|system))$/.test(
-          arg,
-        ),
-    ),
+    // One name alone asks for its value.
+    (args.length === 1 && /^[a-z][a-z0-9-]*\.[^\s=]+$/i.test(args[0] ?? "")) ||
+    (firstIs("--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list")(args) &&
+      args.every(
+        (arg) =>
+          !arg.startsWith("-") ||
+          /^(?:-l|-z|--(?:get|get-all|get-regexp|list|null|name-only|show-origin|show-scope|local|global|system))$/.test(
+            arg,
+          ),
+      )),
 };
 
 /** The subcommands that only look, with what would make them do more taken out. */

@@ -6,40 +6,56 @@ const words = (list: string): string[] => list.trim().split(/\s+/);
 
 /** Made to run code that is given to them. */
 const INTERPRETERS = words(`
-  sh bash dash ash zsh ksh mksh pdksh yash posh sash fish csh tcsh elvish nu xonsh rbash rksh rzsh slsh tasksh
-  busybox toybox pwsh powershell cmd python pypy ipython pdb perl ruby irb pry erb node nodejs deno bun tsx ts-node
-  php phpdbg hhvm lua luajit tclsh wish expect awk gawk mawk nawk original-awk sed gsed ed red ex
-  osascript r rscript julia guile scheme racket sbcl clisp ecl emacs emacsclient erl escript elixir iex ghc ghci
-  runghc runhaskell stack ocaml ocamlrun swift scala amm groovy kotlin kotlinc jshell java jjs jrunscript clojure clj
-  bb mono csi fsi dotnet bc dc m4 gdb lldb rust-gdb rust-lldb sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli
-  wscript cscript mshta rundll32 regsvr32 msbuild octave gnuplot maxima ginsh ghostscript gs ps2ascii xsltproc wasmtime
-  wasmer nix-instantiate bpftrace systemtap stap dtrace crash scanmem volatility msfconsole nmap tic jdb cobc
-  vim vi nvim view vimdiff rvim rview gvim ltrace strace knife puppet facter chef-client`);
+  sh bash dash ash zsh ksh mksh pdksh yash posh sash fish csh tcsh elvish nu xonsh rbash rksh rzsh slsh tasksh busybox
+  toybox pwsh powershell cmd python pypy ipython pdb perl ruby irb pry erb node nodejs deno bun tsx ts-node php phpdbg
+  hhvm lua luajit tclsh wish expect awk gawk mawk nawk original-awk sed gsed ed red ex osascript r rscript julia guile
+  scheme racket sbcl clisp ecl emacs emacsclient erl escript elixir iex ghc ghci runghc runhaskell stack ocaml
+  ocamlrun swift scala amm groovy kotlin kotlinc jshell java jjs jrunscript clojure clj bb mono csi fsi dotnet bc dc
+  m4 gdb lldb rust-gdb rust-lldb sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli wscript cscript mshta
+  rundll32 regsvr32 msbuild octave gnuplot maxima ginsh ghostscript gs ps2ascii xsltproc wasmtime wasmer
+  nix-instantiate bpftrace systemtap stap dtrace crash scanmem volatility msfconsole nmap tic jdb cobc vim vi nvim
+  view vimdiff rvim rview gvim ltrace strace knife puppet facter chef-client byebug scsh gsi gsc chez petite bigloo
+  gforth maude coqtop lean idris picolisp crystal nim dart duckdb usql sqlcmd isql sqlplus clickhouse
+  clickhouse-client cqlsh mycli pgcli litecli influx ipdb pudb bpython ptpython jupyter jupyter-lab radare2 r2 rabin2
+  wine wine64 dosbox scilab sage gap gp blender perldoc pydoc ri rc runscript swiftc guestfish mksh-static redis
+  opencode codex claude gemini aider`);
 
 /** Made to run another program. */
 const WRAPPERS = words(`
   env sudo doas su sg newgrp runuser pkexec ksu nice ionice chrt taskset nohup timeout gtimeout time multitime xargs
   gxargs parallel sem pexec watch entr stdbuf unbuffer setsid setarch linux32 linux64 i386 x86_64 uname26 script
   scriptreplay valgrind perf hyperfine chroot unshare nsenter bwrap firejail aa-exec flock lockfile ssh autossh mosh
-  sshpass rsh rlogin rexec sshuttle docker podman nerdctl buildah ctr crictl runc kubectl oc lxc lxc-attach incus genie
-  systemd-run systemd-nspawn arch-nspawn machinectl toolbox distrobox vagrant virsh at batch crontab screen tmux tmate
-  dtach abduco openvt agetty socat nc ncat netcat telnet command builtin exec eval source . coproc trap alias unalias
-  start start-stop-daemon daemon daemonize run-parts ld.so ld-linux ld-linux-x86-64.so ld-musl-x86_64.so proxychains
-  proxychains4 torsocks torify tsocks fakeroot fakechroot faketime dbus-run-session dbus-launch xvfb-run caffeinate
-  open xdg-open gio cpulimit choom prlimit setpriv capsh logsave rlwrap grc aoss gtester distcc ccache find fd fdfind
-  if then else elif fi for while until do done case esac select function return exit export declare typeset local
-  readonly set unset shopt enable hash bind complete compgen fc jobs bg fg disown wait ulimit umask cd pushd popd
-  read mapfile readarray let !`);
+  sshpass rsh rlogin rexec sshuttle docker podman nerdctl buildah ctr crictl runc kubectl oc lxc lxc-attach incus
+  genie systemd-run systemd-nspawn arch-nspawn machinectl toolbox distrobox vagrant virsh at batch crontab screen tmux
+  tmate dtach abduco openvt agetty socat nc ncat netcat telnet command builtin exec eval source . coproc trap alias
+  unalias start start-stop-daemon daemon daemonize run-parts ld.so ld-linux ld-linux-x86-64.so ld-musl-x86_64.so
+  proxychains proxychains4 torsocks torify tsocks fakeroot fakechroot faketime dbus-run-session dbus-launch xvfb-run
+  caffeinate open xdg-open gio cpulimit choom prlimit setpriv capsh logsave rlwrap grc aoss gtester distcc ccache find
+  fd fdfind if then else elif fi for while until do done case esac select function return exit export declare typeset
+  local readonly set unset shopt enable hash bind complete compgen fc jobs bg fg disown wait ulimit umask cd pushd
+  popd read mapfile readarray let ! sudoedit setlock softlimit envdir envuidgid setuidgid s6-setuidgid chpst gosu
+  su-exec tini dumb-init runcon newrole sandbox-exec flatpak-spawn host-spawn systemd-inhibit systemd-cat
+  supervisorctl reflex when-changed slogin dbclient rcp xterm urxvt rxvt konsole kitty alacritty wezterm foot
+  gnome-terminal xfce4-terminal x-terminal-emulator run-mailcap docker-compose docker-machine limactl multipass wsl
+  proxychains-ng direnv asdf mise rbenv pyenv nvm fnm volta mosh-server qemu-x86_64 qemu-system-x86_64 sensible-editor
+  sensible-pager sensible-browser editor pager x-www-browser firefox chromium google-chrome gnome-open kde-open
+  exo-open devbox lxd socket`);
 
 /** Run what a project's files tell them to. */
 const BUILDERS = words(`
-  make gmake bmake cmake ctest ninja samu meson bazel bazelisk buck scons waf ant mvn mvnw gradle gradlew sbt lein mill
-  rake just task invoke tox nox pre-commit npm npx pnpm pnpx yarn bunx corepack lerna nx turbo gulp grunt jest vitest
-  mocha eslint prettier webpack vite rollup tsc-watch pip pipx uv uvx poetry pdm hatch conda mamba easy_install pytest
-  mypy pylint gem bundle bundler composer cpan cpanm cargo rustup rustc go gofmt zig nimble cabal mix rebar3 opam dune
-  autoconf autoheader autoreconf automake libtoolize configure gcc g++ c++ cc cpp clang clang++ tcc ld gold lld as javac
-  latex pdflatex xelatex lualatex luatex xetex tex latexmk dvips context nix nix-shell nix-build guix terraform tofu
-  pulumi ansible ansible-playbook ansible-test cdist salt helm skaffold tilt watchexec nodemon pm2 forever foreman`);
+  make gmake bmake cmake ctest ninja samu meson bazel bazelisk buck scons waf ant mvn mvnw gradle gradlew sbt lein
+  mill rake just task invoke tox nox pre-commit npm npx pnpm pnpx yarn bunx corepack lerna nx turbo gulp grunt jest
+  vitest mocha eslint prettier webpack vite rollup tsc-watch pip pipx uv uvx poetry pdm hatch conda mamba easy_install
+  pytest mypy pylint gem bundle bundler composer cpan cpanm cargo rustup rustc go gofmt zig nimble cabal mix rebar3
+  opam dune autoconf autoheader autoreconf automake libtoolize configure gcc g++ c++ cc cpp clang clang++ tcc ld gold
+  lld as javac latex pdflatex xelatex lualatex luatex xetex tex latexmk dvips context nix nix-shell nix-build guix
+  terraform tofu pulumi ansible ansible-playbook ansible-test cdist salt helm skaffold tilt watchexec nodemon pm2
+  forever foreman c89 c99 tsc rustdoc rustfmt nasm pdftex bower yo ng vue ember expo cordova ionic electron flutter
+  earthly dagger pants please xmake premake qmake b2 bjam tup redo moon jekyll hugo mkdocs sphinx-build doxygen
+  asciidoctor javadoc flask django-admin celery gunicorn uvicorn streamlit airflow dbt alembic nosetests behave robot
+  locust coverage black ruff flake8 isort pyright terragrunt packer nomad consul vault serverless sls sam cdk helmfile
+  kustomize k9s eksctl minikube kind act nix-env nix-store nixos-rebuild home-manager spack twine flit rye pixi
+  micromamba lake xcodebuild xcrun forge`);
 
 /** Have options, commands or settings that start another program, or that write or send what they are given. */
 const EXEC_LIKE = words(`
@@ -66,7 +82,20 @@ const EXEC_LIKE = words(`
   check_by_ssh dstat glances htop top iotop powertop eb efax finger whois ksshell msgattrib msgcat msgconv msgexec
   msgfilter msgmerge msguniq perlbug bashbug apport-cli rtorrent transmission-cli sqlmap tdbtool xdotool xpad yelp
   zathura evince xpdf sl ascii-xfr minicom picocom cu kermit restore dump dumpe2fs genisoimage mkisofs cdrecord
-  xmessage notify-send crontab anacron espeak say mpv mplayer vlc youtube-dl yt-dlp`);
+  xmessage notify-send crontab anacron espeak say mpv mplayer vlc youtube-dl yt-dlp ctags cscope etags nm objdump
+  addr2line ranlib gprof jar keytool exiftool highlight pygmentize procmail lp lpr cancel cupsfilter check_cups
+  check_log check_memory check_raid check_ssl_cert check_statusfile clamscan csvtool dhclient dmsetup dmidecode
+  dnsmasq easyrsa fail2ban-client iptables-save jtag mlocate updatedb mtr ncdu needrestart pidstat pkg plymouth ptx
+  qpdf redcarpet soelim eqn tbl pic sshfs tailscale unattended-upgrade unsquashfs mksquashfs urlget uuencode uudecode
+  wg-quick xmodmap xmore zcat zgrep zless zmore zic zsoelim zfs zpool btrfs lvcreate mdadm sgdisk gdisk sfdisk wipefs
+  blkdiscard hdparm fsck mkswap xclip xsel wl-copy pbcopy defaults plutil codesign xattr security ditto tmutil
+  installer pkgutil install_name_tool glow delta bvi binwalk sox lame ffplay gst-launch-1.0 mutool pdftk tesseract gm
+  animate composite conjure display import montage rsvg-convert dot plantuml sz rz rdist rdiff-backup bup unison
+  syncthing wput grpcurl websocat hurl newman mitmproxy mitmdump ngrok cloudflared nmcli iwctl bluetoothctl ethtool
+  brctl ovs-vsctl kinit kadmin ldapadd ldapmodify ldapdelete smbpasswd adduser addgroup deluser gpasswd groupmod
+  groupdel chage certtool update-ca-certificates ipcrm fuser ss stty tset mongodump mongorestore mongoexport
+  mongoimport etcdctl skopeo crane oras cosign trivy argocd flux istioctl vboxmanage vmrun qemu-img john hashcat hydra
+  nikto gobuster ffuf bettercap inotifywait`);
 
 const CODE = "runs code given to it";
 const OTHERS = "starts other programs";

@@ -41,15 +41,17 @@ export function only(options: {
   long?: readonly string[];
   longValued?: readonly string[];
   operands: (operands: readonly string[]) => boolean;
+  /** An option behind an operand is an option, or an error. */
+  permutes?: boolean;
 }): Profile {
-  const { flags = "", valued = "", optional = "", long = [], longValued = [] } = options;
+  const { flags = "", valued = "", optional = "", long = [], longValued = [], permutes = false } = options;
   return (args) => {
     const operands: string[] = [];
     let takesNext = false;
     for (const arg of args) {
       if (takesNext) takesNext = false;
       // Some systems read no options behind an operand: there it is the next operand.
-      else if (operands.length > 0 && arg.startsWith("-")) return false;
+      else if (!permutes && operands.length > 0 && arg.startsWith("-")) return false;
       else if (arg.startsWith("--") && arg !== "--") {
         const name = arg.split("=", 1)[0] ?? arg;
         if (longValued.includes(name)) takesNext = name === arg;

@@ -40,6 +40,8 @@ const PROFILES: Record<string, Profile> = {
     ],
     longValued: ["--date", "--file", "--reference"],
     operands: (operands) => operands.every((one) => one.startsWith("+")),
+    // What follows the format can't be a time to set: a system that reads no option there refuses the line.
+    permutes: true,
   }),
   // --paginate starts another program.
   diff: without({ long: ["--output", "--paginate"], short: "l", valued: "CDFILSUWXx" }),
@@ -93,6 +95,10 @@ const PROFILES: Record<string, Profile> = {
   git,
 };
 
+/** Of any program: options so called are there to start something, or to load it. */
+const EXEC_LIKE_OPTION =
+  /^--?(?:[a-z]+-)*(?:exec(?:ute)?|eval|command|cmd|shell|program|pager|editor|browser|plugin|preload|hook|rsh|script)(?:-[a-z]+)*(?:=|$)/i;
+
 export type Knowledge = { safe: true } | { safe: false; why: string } | { safe: undefined };
 
 /** What is known about an argv: proven to only read and print, known to be able to do more, or unknown. */
@@ -103,5 +109,8 @@ export function knowledgeOf(argv: readonly string[]): Knowledge {
   const danger = dangerOf(program);
   if (danger !== undefined) return { safe: false, why: `${program} ${danger}` };
   if (profile !== undefined) return { safe: false, why: `${program} with these options does more than read` };
+  const telling = args.find((arg) => EXEC_LIKE_OPTION.test(arg));
+  if (telling !== undefined)
+    return { safe: false, why: `${telling.split("=", 1)[0]} of ${program} may start another program` };
   return { safe: undefined };
 }

@@ -5,7 +5,22 @@ import type { Profile } from "./command-options.ts";
  * nothing in it could start a program or open a file, even inside a string.
  */
 const AWK_REACHES_OUT =
-  /[>@`]|\\(?![nt"\\/.])|(?<!\|)\|(?!\|)|\b(?:system|getline|close|fflush|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|include|load|eval)\b/;
+  /[>@`]|\\(?:[\r\n]|$)|(?<!\|)\|(?!\|)|\b(?:system|getline|close|fflush|ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|include|load|eval)\b/;
+
+/**
+ * Without each `>` that can only compare: `print > "x"` stands in braces, so before the first of them nothing is
+ * written; and inside the parentheses of an `if` nothing is printed. No quote, slash or bracket may stand there, so
+ * that the whole of it is either code or a part of one string.
+ */
+function withoutComparisons(program: string): string {
+  const brace = program.indexOf("{");
+  const patterns = brace < 0 ? program : program.slice(0, brace);
+  const actions = brace < 0 ? "" : program.slice(brace);
+  return (
+    patterns.replaceAll(">", " ") +
+    actions.replaceAll(/\bif\s*\([^(){}"'/\\;\n]*\)/g, (condition) => condition.replaceAll(">", " "))
+  );
+}
 
 /** `-F x`, `-v name=value`, the program, files. */
 export const awk: Profile = (args) => {
@@ -16,22 +31,42 @@ export const awk: Profile = (args) => {
     else if (!/^-F[^-]/.test(option)) return false;
   }
   const [program, ...files] = args.slice(at);
-  if (program === undefined || AWK_REACHES_OUT.test(program)) return false;
+  if (program === undefined || AWK_REACHES_OUT.test(withoutComparisons(program))) return false;
   return files.every((file) => !file.startsWith("-") || file === "-");
 };
 
-const SED_OPTION = /^(?:-[nErsuz]+|--quiet|--silent|--regexp-extended)$/;
-const SED_ADDRESS = String.raw`(?:(?:\d+|\$)(?:,(?:\d+|\$))?|/[^/\\\n]*/)?`;
-const SED_PRINTS = new RegExp(`^${SED_ADDRESS}[pdq=]$`);
-/** `s/a/b/` with flags that only choose: `e` would run the line and `w` write it. */
-const SED_REPLACES = new RegExp(
-  String.raw`^${SED_ADDRESS}s([/|#,:])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpiI\d]*$`,
-);
+/**
+ * A pattern of sed up to `end`. Some seds look for the end inside `[…]` too and some don't, so it may not stand there,
+ * and no `[` may be left open.
+ */
+const sedPattern = (end: string): string =>
+  String.raw`(?:\\[^\n]|\[\^?\]?(?:\[:[a-z]+:\]|(?!${end})[^\][\n])*\]|(?!${end})[^\\[\n])*`;
+const sedText = (end: string): string => String.raw`(?:\\[^\n]|(?!${end})[^\\\n])*`;
 
-/** Options that only choose, one such command, files. */
+const SED_PLACE = String.raw`(?:\d+(?:~\d+)?|\$|/${sedPattern("/")}/I?)`;
+const SED_ADDRESS = String.raw`(?:${SED_PLACE}(?:,(?:${SED_PLACE}|[+~]\d+))?\s*!?\s*)?`;
+/** `e` would run the line and `w` write it; these flags only choose. */
+const SED_REPLACES = ["/", "\\|", "#", ",", ":"]
+  .map((end) => `s${end}${sedPattern(end)}${end}${sedText(end)}${end}[gpiImM\\d]*`)
+  .join("|");
+const SED_MAPS = `y/${sedText("/")}/${sedText("/")}/`;
+const SED_COMMAND = String.raw`${SED_ADDRESS}(?:[pdqnNhHgGxPDl=]|${SED_REPLACES}|${SED_MAPS})?`;
+const SED_SCRIPT = new RegExp(String.raw`^\s*${SED_COMMAND}(?:\s*[;{}\n]\s*${SED_COMMAND})*\s*$`);
+const LONGEST_SED = 500;
+
+/** Options that only choose, such commands, files. */
 export const sed: Profile = (args) => {
-  const operands = args.filter((arg) => !SED_OPTION.test(arg));
-  const [script = "", ...files] = operands;
-  if (!SED_PRINTS.test(script) && !SED_REPLACES.test(script)) return false;
-  return files.every((file) => !file.startsWith("-") || file === "-");
+  const scripts: string[] = [];
+  const operands: string[] = [];
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at] ?? "";
+    if (/^-[nErsuz]*e$/.test(arg)) {
+      at += 1;
+      scripts.push(args[at] ?? "w");
+    } else if (arg.startsWith("--expression=")) scripts.push(arg.slice("--expression=".length));
+    else if (arg === "-" || !arg.startsWith("-")) operands.push(arg);
+    else if (!/^(?:-[nErsuz]+|--quiet|--silent|--regexp-extended)$/.test(arg)) return false;
+  }
+  const all = scripts.length > 0 ? scripts : [operands[0] ?? "w"];
+  return all.every((script) => script.length <= LONGEST_SED && /\S/.test(script) && SED_SCRIPT.test(script));
 };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
+import { inOurWords } from "./usual-spellings.ts";
 
 /**
  * What an agent sends to make a tool. Field names are those of the exchange format, so that a definition exported
@@ -117,13 +118,27 @@ export const STRATEGIES: readonly StrategyType[] = ["shell", "http", "llm", "com
 
 /** Shape only; what the strategy demands is checked by check-definition.ts. */
 export function parseDefinition(value: unknown): Definition {
-  const parsed = definitionSchema.safeParse(value);
+  const parsed = definitionSchema.safeParse(inOurWords(value));
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(
-    (issue) => `${issue.path.join(".") || "definition"}: ${issue.message}`,
+    (issue) =>
+      `${issue.path.join(".") || "definition"}: ${issue.message}${issue.path[0] === "name" ? usableName(value) : ""}`,
   );
   throw new CamelError("invalid_input", `The definition is not valid: ${problems.join("; ")}.`, {
     next: "Correct these fields and send the whole definition again. tool_create {action: create} without a definition shows the form.",
     details: { problems },
   });
+}
+
+/** `countLines` and `count-lines` as a name that is taken. */
+function usableName(value: unknown): string {
+  const name = typeof value === "object" && value !== null && "name" in value ? value.name : undefined;
+  if (typeof name !== "string") return "";
+  const usable = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "_")
+    .replaceAll(/^[^a-z]+|_+$/g, "")
+    .slice(0, 49);
+  return TOOL_NAME.test(usable) ? `, such as ${usable}` : "";
 }

@@ -6,6 +6,7 @@ import { withoutCredentials } from "./credentials.ts";
 import type { Definition, Sandbox } from "./definition.ts";
 import type { ProgramPin } from "./program.ts";
 import { placeholdersIn, tokenizeTemplate, type Token } from "./template.ts";
+import { textArguments } from "./text-arguments.ts";
 
 /**
  * All that a tool can do, as a person approves it: once, when it is made. Calls inside need no second approval, a
@@ -41,6 +42,11 @@ export function commandTemplates(definition: Definition): Token[][] {
   return (strategy.pipeline ?? [strategy.command_template ?? ""]).map(tokenizeTemplate);
 }
 
+/** The words of a command as far as they are known before a call. */
+export function argvOf(tokens: readonly Token[]): string[] {
+  return tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`));
+}
+
 export function envelopeOf(
   definition: Definition,
   pins: readonly ProgramPin[],
@@ -67,7 +73,10 @@ export function envelopeOf(
       const paths = envelope.paths ?? { read: ["."], write: [] };
       // What the template itself names is a part of what is approved.
       const named = templates
-        .flatMap((tokens) => tokens.slice(1))
+        .flatMap((tokens) => {
+          const text = textArguments(argvOf(tokens));
+          return tokens.filter((_, index) => index > 0 && !text.has(index));
+        })
         .flatMap((token) => ("text" in token ? outsideSpellings(token.text) : []));
       return {
         ...empty,
@@ -90,7 +99,8 @@ export function envelopeOf(
       return {
         ...empty,
         requests: [`${strategy.method} ${fixed ? host : "(hosts below)"}`],
-        hosts: fixed ? [hostName(host)] : empty.hosts,
+        // Those named besides are where it may be redirected to.
+        hosts: fixed ? [...new Set([hostName(host), ...empty.hosts])] : empty.hosts,
         network: true,
       };
     }
@@ -193,7 +203,7 @@ export function approvalReasons(
 ): string[] {
   const reasons: string[] = [];
   for (const tokens of commandTemplates(definition)) {
-    const argv = tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`));
+    const argv = argvOf(tokens);
     const verdict = judgeArgv(argv, world.shell);
     if (verdict.decision !== "allow") reasons.push(`it runs ${showCommand(argv)} (${verdict.why})`);
   }

@@ -186,7 +186,7 @@ export function createEvolution(options: EvolutionOptions): Evolution {
     context: ToolContext,
   ): Promise<void> {
     const definition = await ask(
-      `The tool "${tool.name}" works well (${percent(successRate(now))} of ${now.uses} calls). Improve it: faster, clearer output, or more robust.\nIts definition: ${JSON.stringify(version.definition)}`,
+      `The tool "${tool.name}" works well (${percent(successRate(now))} of ${now.uses} calls). Improve it: faster, clearer output, or more robust.\nIts definition: ${JSON.stringify(withoutCredentials(version.definition))}`,
       version,
       context,
     );

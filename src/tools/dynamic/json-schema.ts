@@ -29,6 +29,8 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
       return;
     }
     for (const [key, value] of Object.entries(node)) {
+      const wanted = keywordProblem(key, value);
+      if (wanted !== undefined) problems.push(`${path}.${key}: has to be ${wanted}`);
       if (REFUSED.includes(key)) problems.push(`${path}: "${key}" isn't supported; write the schema out`);
       if (key === "pattern" && (typeof value !== "string" || !isSafePattern(value)))
         problems.push(`${path}.pattern: only simple patterns, without a repeated group, are accepted`);
@@ -51,6 +53,49 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
   walk(schema, "input_schema", 0);
   if (nodes > MOST_NODES) problems.push("input_schema: too large");
   return problems;
+}
+
+const TYPES: readonly unknown[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
+const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What the value of a keyword has to be, where it isn't: else nothing would be checked, or every call would fail. */
+function keywordProblem(key: string, value: unknown): string | undefined {
+  switch (key) {
+    case "type": {
+      const types: unknown[] = Array.isArray(value) ? value : [value];
+      return types.length > 0 && types.every((one) => TYPES.includes(one))
+        ? undefined
+        : `one of ${TYPES.join(", ")}`;
+    }
+    case "enum":
+    case "anyOf":
+    case "oneOf":
+    case "allOf":
+    case "prefixItems":
+      return Array.isArray(value) && value.length > 0 ? undefined : "a list";
+    case "required":
+      return Array.isArray(value) && value.every((one) => typeof one === "string")
+        ? undefined
+        : "a list of names";
+    case "properties":
+    case "items":
+    case "contains":
+    case "propertyNames":
+    case "not":
+      return isObject(value) ? undefined : "an object";
+    case "additionalProperties":
+      return isObject(value) || typeof value === "boolean" ? undefined : "true, false or a schema";
+    case "uniqueItems":
+      return typeof value === "boolean" ? undefined : "true or false";
+    case "multipleOf":
+      return typeof value === "number" && value > 0 ? undefined : "a number above 0";
+    default:
+      return /^(?:exclusive)?(?:min|max)(?:imum|Length|Items|Properties|Contains)?$/i.test(key) &&
+        typeof value !== "number"
+        ? "a number"
+        : undefined;
+  }
 }
 
 /**
@@ -111,10 +156,13 @@ export function createInputParser(
   schema: Record<string, unknown>,
 ): (args: unknown) => Record<string, unknown> {
   const properties = propertiesOf(schema);
+  const required = requiredOf(schema);
+  const textName = "input" in properties ? "input" : required.length === 1 ? required[0] : undefined;
   const validator = new Validator(schema, "2020-12", false);
   const longest = longestInput(schema);
   return (args) => {
-    const given: unknown = typeof args === "string" && "input" in properties ? { input: args } : (args ?? {});
+    const given: unknown =
+      typeof args === "string" && textName !== undefined ? { [textName]: args } : (args ?? {});
     const refuse = (problems: readonly string[]): never => {
       throw new CamelError("invalid_input", `${tool}: ${problems.join("; ")}.`, {
         next: `Parameters: ${describe(schema)}. Correct the call and repeat it.`,
@@ -122,7 +170,7 @@ export function createInputParser(
       });
     };
     if (typeof given !== "object" || given === null || Array.isArray(given))
-      return refuse(["the arguments have to be an object"]);
+      return refuse([`the arguments have to be an object, such as ${sampleArguments(schema)}`]);
     const input: Record<string, unknown> = {};
     for (const [name, property] of Object.entries(properties)) {
       const value: unknown = Object.hasOwn(given, name) ? given[name as keyof typeof given] : undefined;
@@ -176,6 +224,10 @@ export function requiredOf(schema: Record<string, unknown>): string[] {
 function allowsNull(property: Record<string, unknown>): boolean {
   const { type } = property;
   return type === undefined || type === "null" || (Array.isArray(type) && type.includes("null"));
+}
+
+function sampleArguments(schema: Record<string, unknown>): string {
+  return JSON.stringify(Object.fromEntries(Object.keys(propertiesOf(schema)).map((name) => [name, "…"])));
 }
 
 function describe(schema: Record<string, unknown>): string {

@@ -1,14 +1,23 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
+import { closest } from "../../shared/glob.ts";
 import type { ToolContext } from "../context.ts";
 import type { Touches } from "../tool.ts";
 import { checkDefinition, type CheckedDefinition } from "./check-definition.ts";
 import { judgeArgv } from "./command-policy.ts";
 import { parseDefinition, type Definition } from "./definition.ts";
-import { approvalReasons, card, commandTemplates, envelopeOf, widening, type Envelope } from "./envelope.ts";
+import {
+  approvalReasons,
+  argvOf,
+  card,
+  commandTemplates,
+  envelopeOf,
+  widening,
+  type Envelope,
+} from "./envelope.ts";
 import { activeVersion, type StoredTool } from "./stored.ts";
-import type { ToolCreateInput } from "./tool.ts";
+import { definitionOf, type ToolCreateInput } from "./tool.ts";
 
 /** A tool or version about to be made: checked, with all it would be able to do and why that needs approval. */
 export interface Plan extends CheckedDefinition {
@@ -35,7 +44,7 @@ export function plansFor(input: ToolCreateInput, context: ToolContext): Promise<
 
 async function makePlans(input: ToolCreateInput, context: ToolContext): Promise<Plan[]> {
   await context.dynamicTools.refresh();
-  const definitions = definitionsIn(input);
+  const definitions = definitionsIn(await wholeDefinition(input, context));
   const names = definitions.map((one) => one.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined)
@@ -47,8 +56,20 @@ async function makePlans(input: ToolCreateInput, context: ToolContext): Promise<
   return plans;
 }
 
+/** An update that says nothing about how the tool works keeps that, and all else it doesn't name. */
+async function wholeDefinition(input: ToolCreateInput, context: ToolContext): Promise<ToolCreateInput> {
+  const { action, definition, name } = input;
+  if (action !== "update" || typeof definition !== "object" || definition === null) return input;
+  if ("strategy" in definition || "type" in definition) return input;
+  const library = await context.dynamicTools.library();
+  const before = library.find(name ?? String(definition["name"]), context.caller);
+  return before === undefined
+    ? input
+    : { ...input, definition: { ...activeVersion(before).definition, ...definition } };
+}
+
 function definitionsIn(input: ToolCreateInput): Definition[] {
-  const given = input.action === "import" ? (input.json ?? input.definition) : input.definition;
+  const given = input.action === "import" ? (input.json ?? input.definition) : definitionOf(input);
   const value = typeof given === "string" ? parseJson(given) : given;
   const list = Array.isArray(value) && input.action === "import" ? value : [value];
   if (list.length === 0 || list.length > MOST_IMPORTED)
@@ -102,8 +123,7 @@ async function planOne(input: ToolCreateInput, sent: Definition, context: ToolCo
   checkName(input, definition.name, before, context);
   const checked = await checkDefinition(definition, world);
   for (const tokens of commandTemplates(definition)) {
-    const argv = tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`));
-    const verdict = judgeArgv(argv, shell);
+    const verdict = judgeArgv(argvOf(tokens), shell);
     if (verdict.decision === "deny") {
       throw new CamelError("denied_by_policy", `The command may not be run: ${verdict.why}.`, {
         next: "Don't try to get round it. Work without this, or tell the user.",
@@ -164,9 +184,10 @@ function checkName(
   } else if (before === undefined) throw noSuchTool(name);
 }
 
-export function noSuchTool(name: string): CamelError {
+export function noSuchTool(name: string, others: Iterable<string> = []): CamelError {
+  const near = closest(name, others);
   return new CamelError("not_found", `There is no tool "${name.slice(0, 100)}" made here.`, {
-    next: "See tool_create {action: list}.",
+    next: `${near === undefined ? "" : `Did you mean "${near}"? `}See tool_create {"action": "list"}.`,
   });
 }
 
@@ -182,9 +203,7 @@ export async function foreseen(input: ToolCreateInput, context: ToolContext): Pr
   return {
     paths: [...paths("read"), ...paths("write")],
     commands: plans.flatMap((plan) =>
-      commandTemplates(plan.definition).map((tokens) => ({
-        argv: tokens.map((token) => ("text" in token ? token.text : `{{${token.placeholder}}}`)),
-      })),
+      commandTemplates(plan.definition).map((tokens) => ({ argv: argvOf(tokens) })),
     ),
     urls: plans.flatMap(({ definition: { strategy } }) => (strategy.type === "http" ? [strategy.url] : [])),
     ...(reasons.length === 0

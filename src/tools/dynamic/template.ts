@@ -51,17 +51,31 @@ export function asText(value: unknown): string {
  */
 export function tokenizeTemplate(template: string): Token[] {
   const lexed = lexCommand(template);
-  const refuse = (what: string): never => {
+  const refuse = (what: string, meant = ""): never => {
     throw new CamelError("invalid_input", `The command template has ${what}.`, {
-      next: 'Quote it if it is meant as text. No shell runs the command: for several commands connected by pipes give "pipeline" as a list.',
+      next: `No shell runs the command. ${meant}Quote it if it is meant as text.`,
     });
   };
   if ("problem" in lexed) return refuse(lexed.problem);
   return lexed.parts.map((part) =>
     part.kind === "operator"
-      ? refuse(`an unquoted ${JSON.stringify(part.text)} at character ${part.at + 1}`)
+      ? refuse(
+          `an unquoted ${JSON.stringify(part.text)} at character ${part.at + 1}`,
+          insteadOf(part.text, template),
+        )
       : toToken(part.text),
   );
+}
+
+/** How what was meant is written here. */
+function insteadOf(operator: string, template: string): string {
+  if (operator === "$") return "Write {{name}} for a value of the call; variables go into env. ";
+  if (operator === ">" || operator === "<")
+    return "What the program prints is the tool's answer; pass a file as an argument. ";
+  if (operator !== "|")
+    return "One tool runs one command, or several connected by pipes; chain tools with a composite. ";
+  const commands = template.split("|").map((one) => one.trim());
+  return `For a pipe give the commands as a list: "pipeline": ${JSON.stringify(commands)}. `;
 }
 
 function toToken(word: string): Token {
@@ -71,7 +85,9 @@ function toToken(word: string): Token {
     throw new CamelError(
       "invalid_input",
       `"${word}" mixes a placeholder with other text; a placeholder is one whole argument.`,
-      { next: "Write the option and its value as two words: --name {{value}}." },
+      {
+        next: "Let it stand alone and let the caller pass the whole value (docs/{{file}}.md becomes {{file}}); an option and its value are two words: --name {{value}}.",
+      },
     );
   }
   return { text: word };

@@ -35,6 +35,9 @@ const schema = z.object({
   input: z.union([z.string(), jsonObject]).nullable().optional(),
   query: z.string().nullable().optional(),
   version: z.number().int().min(1).nullable().optional(),
+  // Not in the form: the fields of a definition that was written beside its name.
+  strategy: z.union([z.string(), jsonObject]).nullable().optional(),
+  input_schema: jsonObject.nullable().optional(),
 });
 
 export type ToolCreateInput = z.output<typeof schema>;
@@ -158,9 +161,19 @@ function changes(input: ToolCreateInput): boolean {
   return CHANGES.includes(input.action);
 }
 
-function definesTool({ action, definition }: ToolCreateInput): boolean {
+function definesTool(input: ToolCreateInput): boolean {
+  const { action } = input;
   if (action === "import") return true;
-  return (action === "create" || action === "update" || action === "propose") && definition != null;
+  return (
+    (action === "create" || action === "update" || action === "propose") && definitionOf(input) !== undefined
+  );
+}
+
+/** What was sent as a definition, also where its fields stand beside the action. */
+export function definitionOf({ definition, input_schema, strategy }: ToolCreateInput): unknown {
+  if (definition != null) return definition;
+  if (strategy == null) return undefined;
+  return { strategy, ...(input_schema == null ? {} : { input_schema }) };
 }
 
 function mustBeEnabled(context: ToolContext): void {

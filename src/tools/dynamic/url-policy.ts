@@ -61,14 +61,19 @@ const METADATA_NAMES =
   /^(?:metadata|instance-data|rancher-metadata)$|^(?:metadata|instance-data)\.(?:google\.internal|goog|ec2\.internal|azure\.internal|azure\.com|tencentyun\.com|packet\.net|platformequinix\.com|nova|openstack|oraclecloud\.com|aliyun\.com|upcloud\.com)$|^api\.metadata\.cloud\.ibm\.com$/;
 
 /** Names that hosts files give to this machine. */
-const LOOPBACK_NAMES = /^(?:localhost[46]?|ip6-(?:localhost|loopback)|loopback)$|\.localhost$/;
+const LOOPBACK_NAMES =
+  /^(?:localhost[46]?(?:\.localdomain[46]?)?|ip6-(?:localhost|loopback)|loopback)$|\.localhost$/;
 
-/** Ports of other protocols, which read an HTTP request as commands of their own; browsers refuse most of them too. */
+/** A name without a dot is completed by the network one is in; on the Internet there are none. */
+const PRIVATE_NAMES = /^[^.]+$|(?:^|\.)(?:local|internal|lan|home|corp|intranet|localdomain|home\.arpa)$/;
+
+/** Ports of other protocols, some of which read an HTTP request as commands of their own; browsers refuse most of them. */
 const NOT_HTTP: ReadonlySet<number> = new Set([
-  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
-  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
-  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
-  3659, 4045, 4190, 5060, 5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 88, 95, 101, 102, 103,
+  104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513,
+  514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 873, 989, 990, 993, 995, 1433, 1521,
+  1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 4190, 5060, 5061, 5432, 5900, 6000, 6379, 6566, 6665, 6666,
+  6667, 6668, 6669, 6679, 6697, 10080, 11211, 27017,
 ]);
 
 /** The only part of IPv6 that is routed on the Internet. */
@@ -112,10 +117,7 @@ export function checkUrl(url: URL, policy: UrlPolicy): void {
   if (isIP(host) !== 0) checkAddress(host, policy, host);
   else if (LOOPBACK_NAMES.test(host)) {
     if (!policy.allowLoopback) throw refused(host, "it is this machine (urlAccess.allowLoopback is off)");
-  } else if (
-    policy.blockPrivateIp &&
-    /\.(?:local|internal|lan|home|corp|intranet|localdomain|home\.arpa)$/.test(host)
-  )
+  } else if (policy.blockPrivateIp && PRIVATE_NAMES.test(host))
     throw refused(host, "it is a name of a private network");
 }
 

@@ -1,18 +1,19 @@
-import { percentile, type AgentFigures, type Insights } from "../../stores/insights.ts";
+import {
+  newAgent,
+  newTool,
+  percentile,
+  type AgentFigures,
+  type AlikeCalls,
+  type Insights,
+  type ToolFigures,
+} from "../../stores/insights.ts";
+import { OFTEN, proposalsOf, type Proposal } from "./proposals.ts";
 
 export const FOCUSES = ["summary", "tools", "failures", "latency", "approvals", "gaps"] as const;
 export type Focus = (typeof FOCUSES)[number];
 
-/** So often must something come up before a tool for it is proposed. */
-const OFTEN = 3;
 const MOST_ROWS = 15;
-
-export interface Proposal {
-  why: string;
-  count: number;
-  /** A definition to start from, for tool_create. */
-  draft: { name: string; description: string; strategy_hint: string };
-}
+const MOST_ERRORS = 5;
 
 export interface Report {
   since: string;
@@ -22,96 +23,81 @@ export interface Report {
     successRate: number;
     p50Ms: number;
     p95Ms: number;
-    lastError: string;
+    /** Newest last. */
+    lastErrors: ToolFigures["lastErrors"];
   }[];
-  failures: { tool: string; count: number; sample: string }[];
-  approvals: { requested: number; decisions: Record<string, number> };
+  failures: { tool: string; count: number; error: string }[];
+  approvals: AgentFigures["approvals"];
   proposals: Proposal[];
 }
 
-/** The figures of one agent, or of all where none is named. */
+/** The figures of one agent, or of all together where none is named. */
 export function reportOf(insights: Insights, agent: string | undefined): Report {
-  const agents = Object.entries(insights.agents)
-    .filter(([name]) => agent === undefined || name === agent)
-    .map(([, figures]) => figures);
+  const figures = merged(
+    Object.entries(insights.agents)
+      .filter(([name]) => agent === undefined || name === agent)
+      .map(([, one]) => one),
+  );
   return {
     since: insights.since,
-    tools: agents
-      .flatMap((one) => Object.entries(one.tools))
-      .map(([tool, figures]) => ({
+    tools: Object.entries(figures.tools)
+      .map(([tool, one]) => ({
         tool,
-        uses: figures.uses,
-        successRate: Math.round((figures.ok / figures.uses) * 1000) / 1000,
-        p50Ms: percentile(figures, 0.5),
-        p95Ms: percentile(figures, 0.95),
-        lastError: figures.lastErrors.at(-1)?.error ?? "",
+        uses: one.uses,
+        successRate: Math.round((one.ok / one.uses) * 1000) / 1000,
+        p50Ms: percentile(one, 0.5),
+        p95Ms: percentile(one, 0.95),
+        lastErrors: one.lastErrors,
       }))
       .sort((a, b) => b.uses - a.uses)
       .slice(0, MOST_ROWS),
-    failures: agents
-      .flatMap((one) => Object.values(one.failures))
+    failures: Object.values(figures.failures)
       .filter(({ count }) => count >= OFTEN)
       .sort((a, b) => b.count - a.count)
-      .slice(0, MOST_ROWS),
-    approvals: insights.approvals,
-    proposals: agents
-      .flatMap(proposalsOf)
+      .slice(0, MOST_ROWS)
+      .map(({ tool, count, error }) => ({ tool, count, error })),
+    approvals: figures.approvals,
+    proposals: proposalsOf(figures)
       .sort((a, b) => b.count - a.count)
       .slice(0, MOST_ROWS),
   };
 }
 
-/** A mistake of the caller, or a limit somebody set: another tool would change nothing. */
-const NO_GAP =
-  /^Error \((?:invalid_input|denied_by_policy|approval_\w+|blocked_by_hook|rate_limited|limit_reached|cancelled)\)/;
-
-/** A need that comes up again and again without a tool of its own. */
-function proposalsOf({ unknownTools, failures, requests }: AgentFigures): Proposal[] {
-  const missing = Object.entries(unknownTools)
-    .filter(([, count]) => count >= OFTEN)
-    .map(([name, count]) => ({
-      why: `"${name}" was called ${count} times and doesn't exist.`,
-      count,
-      draft: {
-        name: nameFrom(name),
-        description: `What "${name}" should do; say it in a sentence.`,
-        strategy_hint: "shell",
-      },
-    }));
-  const failing = Object.values(failures)
-    .filter(({ count, sample }) => count >= OFTEN && !NO_GAP.test(sample))
-    .map(({ tool, count, sample }) => ({
-      why: `${tool} failed ${count} times in the same way: ${sample.split("\n")[0] ?? ""}`,
-      count,
-      draft: {
-        name: nameFrom(`${tool}_fixed`),
-        description: `Does what ${tool} was called for when it failed like this.`,
-        strategy_hint: "composite",
-      },
-    }));
-  const repeated = Object.values(requests)
-    .filter(({ count, sample }) => count >= OFTEN && sample.length > MEANINGFUL)
-    .map(({ tool, count, sample }) => ({
-      why: `${tool} was called ${count} times with requests of the same shape, such as ${sample}`,
-      count,
-      draft: {
-        name: nameFrom(`${tool}_again`),
-        description: `Calls ${tool} with what changes from time to time as parameters.`,
-        strategy_hint: "composite",
-      },
-    }));
-  return [...missing, ...failing, ...repeated];
+function merged(agents: readonly AgentFigures[]): AgentFigures {
+  const [only] = agents;
+  if (agents.length === 1 && only !== undefined) return only;
+  const all = newAgent();
+  for (const agent of agents) {
+    for (const [name, one] of Object.entries(agent.tools)) {
+      const tool = (all.tools[name] = Object.hasOwn(all.tools, name)
+        ? (all.tools[name] ?? newTool())
+        : newTool());
+      tool.uses += one.uses;
+      tool.ok += one.ok;
+      addCounts(tool.codes, one.codes);
+      addCounts(tool.durations, one.durations);
+      tool.lastErrors = [...tool.lastErrors, ...one.lastErrors]
+        .sort((a, b) => (a.time < b.time ? -1 : 1))
+        .slice(-MOST_ERRORS);
+    }
+    for (const kind of ["unknownTools", "failures", "requests"] as const) addCalls(all[kind], agent[kind]);
+    all.approvals.requested += agent.approvals.requested;
+    addCounts(all.approvals.decisions, agent.approvals.decisions);
+  }
+  return all;
 }
 
-/** `{}` and `{"action":"list"}` are nothing to make a tool of. */
-const MEANINGFUL = 40;
+function addCounts(into: Record<string, number>, counts: Record<string, number>): void {
+  for (const [key, value] of Object.entries(counts))
+    into[key] = (Object.hasOwn(into, key) ? (into[key] ?? 0) : 0) + value;
+}
 
-function nameFrom(text: string): string {
-  const name = text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^[^a-z]+|_+$/g, "");
-  return (name.length < 3 ? `tool_${name}` : name).slice(0, 49);
+function addCalls(into: Record<string, AlikeCalls>, calls: Record<string, AlikeCalls>): void {
+  for (const [key, one] of Object.entries(calls)) {
+    const before = Object.hasOwn(into, key) ? into[key] : undefined;
+    const varying = before === undefined ? one.varying : Object.keys({ ...before.args, ...one.args });
+    into[key] = { ...one, count: one.count + (before?.count ?? 0), varying };
+  }
 }
 
 export function renderReport(report: Report, focus: Focus): string {
@@ -121,10 +107,10 @@ export function renderReport(report: Report, focus: Focus): string {
       report.tools.map((one) => `${one.tool}: ${one.uses} calls, ${percent(one.successRate)} succeeded`),
     latency: () => report.tools.map((one) => `${one.tool}: p50 ${one.p50Ms} ms, p95 ${one.p95Ms} ms`),
     failures: () => [
-      ...report.failures.map((one) => `${one.count} x ${one.tool}: ${one.sample.split("\n")[0] ?? ""}`),
+      ...report.failures.map((one) => `${one.count} x ${one.tool}: ${firstLine(one.error)}`),
       ...report.tools
-        .filter((one) => one.lastError !== "")
-        .map((one) => `last error of ${one.tool}: ${one.lastError.split("\n")[0] ?? ""}`),
+        .filter((one) => one.lastErrors.length > 0)
+        .map((one) => `last error of ${one.tool}: ${firstLine(one.lastErrors.at(-1)?.error)}`),
     ],
     approvals: () => [
       `${report.approvals.requested} asked for`,
@@ -133,7 +119,7 @@ export function renderReport(report: Report, focus: Focus): string {
     gaps: () =>
       report.proposals.flatMap((one) => [
         one.why,
-        `  start with tool_create ${JSON.stringify({ action: "create", ...one.draft })}`,
+        `  start with tool_create ${JSON.stringify({ action: "create", definition: one.definition })}`,
       ]),
   };
   const wanted = focus === "summary" ? (["tools", "failures", "gaps"] as const) : [focus];
@@ -142,6 +128,10 @@ export function renderReport(report: Report, focus: Focus): string {
     return [`${name}:`, ...(lines.length === 0 ? ["  nothing"] : lines.map((line) => `  ${line}`))];
   });
   return [`Since ${report.since}`, ...text].join("\n");
+}
+
+function firstLine(text = ""): string {
+  return text.split("\n")[0] ?? "";
 }
 
 function percent(share: number): string {

@@ -5,10 +5,12 @@ import type { ToolContext } from "../context.ts";
 
 /** Which files are an agent's memory: MEMORY.md (or memory.md) and everything under memory/. Nothing else. */
 export async function resolveMemoryFile(root: string, requested: string): Promise<string> {
-  const path = requested.replaceAll("\\", "/").replace(/^(\.\/)+/, "");
+  const slashed = requested.replaceAll("\\", "/");
+  // Empty steps and "." say nothing; an empty first one is an absolute path's.
+  const steps = slashed.split("/").filter((step, at) => step !== "." && (step !== "" || at === 0));
+  const path = steps.join("/");
   const isMemory = path === "MEMORY.md" || path === "memory.md" || path.startsWith("memory/");
-  const steps = path.split("/");
-  if (!isMemory || steps.includes("..") || path.endsWith("/")) {
+  if (!isMemory || steps.includes("..") || slashed.endsWith("/")) {
     throw new CamelError("path_outside_root", `"${requested}" is not a memory file.`, {
       next: 'Use "MEMORY.md", "memory.md" or a path that starts with "memory/". For other files use the host\'s own read tool.',
     });
@@ -44,11 +46,14 @@ export async function listMemoryFiles(root: string, limit = 10_000, pattern = "*
     caseSensitiveMatch: false,
     suppressErrors: true,
   });
-  const files = found.filter((path) => /\.md$/i.test(path)).sort();
+  const files = found.filter((path) => MEMORY_FILE.test(path)).sort();
   // Names that differ by case are one file to people.
   const hasMain = files.includes("MEMORY.md");
   return files.filter((path) => path !== "memory.md" || !hasMain).slice(0, limit);
 }
+
+/** The ignored names above are globs, and those take memory-old for memory. */
+const MEMORY_FILE = /^(?:memory\.md|memory\/.+\.md)$/i;
 
 /** The root a name is relative to: the caller's own, or a granted one for `shared/NAME/…`. */
 export async function memoryRootOf(

@@ -38,9 +38,8 @@ export const memoryGet = defineTool({
     const first = from ?? 1;
     const wanted = lines ?? Number.POSITIVE_INFINITY;
     if (first < 1 || wanted < 1) {
-      throw new CamelError("invalid_input", `from is ${first} and lines is ${wanted}; both start at 1.`, {
-        next: "Use 1 or more.",
-      });
+      const wrong = first < 1 ? `from is ${first}` : `lines is ${wanted}`;
+      throw new CamelError("invalid_input", `${wrong}; it starts at 1.`, { next: "Use 1 or more." });
     }
     const { root, path, prefix } = await memoryRootOf(filePath, context);
     const orMissing = (error: unknown): Promise<never> => missing(error, root, filePath, prefix);

@@ -11,6 +11,7 @@ import type { SearchAnswer, SearchHit } from "./search/search.ts";
 
 const DEFAULT_RESULTS = 6;
 const MOST_RESULTS = 50;
+const LONGEST_QUERY = 2_000;
 /** Roots kept in memory: a shared server has one for each agent. */
 const MOST_INDEXES = 32;
 /** Cline shows a model no more than 8,000 characters of an answer. */
@@ -91,6 +92,11 @@ export function createMemorySearchTool(): ToolDef {
           next: "Say what to look for, in a few words.",
         });
       }
+      if (input.query.length > LONGEST_QUERY) {
+        throw new CamelError("invalid_input", `The query has ${input.query.length} characters.`, {
+          next: `Say what to look for in at most ${LONGEST_QUERY}.`,
+        });
+      }
       const maxResults = input.maxResults ?? DEFAULT_RESULTS;
       if (maxResults < 1 || maxResults > MOST_RESULTS) {
         throw new CamelError("invalid_input", `maxResults is ${maxResults}.`, {
@@ -100,7 +106,13 @@ export function createMemorySearchTool(): ToolDef {
       const { ranking, embeddings } = context.settings().memory;
       const sinceDay = dayOf("since", input.since);
       const untilDay = dayOf("until", input.until);
-      const file = input.file ?? input.path;
+      if (sinceDay !== undefined && untilDay !== undefined && sinceDay > untilDay) {
+        throw new CamelError("invalid_input", `"since" (${input.since}) is after "until" (${input.until}).`, {
+          next: "Swap them: since is the first day, until the last.",
+        });
+      }
+      // Some models send "" for a parameter they don't use.
+      const file = input.file || input.path || undefined;
       // Loaded by the first search: a host that only lists tools doesn't wait for it.
       const [{ MemoryIndex }, { searchMemory }] = await Promise.all([
         import("./search/memory-index.ts"),
@@ -135,7 +147,7 @@ export function createMemorySearchTool(): ToolDef {
         {
           query: input.query,
           maxResults,
-          ...(file == null ? {} : { file }),
+          ...(file === undefined ? {} : { file }),
           ...(sinceDay === undefined ? {} : { sinceDay }),
           ...(untilDay === undefined ? {} : { untilDay }),
           ranking,
@@ -154,7 +166,8 @@ export function createMemorySearchTool(): ToolDef {
 function dayOf(name: string, text: string | null | undefined): number | undefined {
   if (text == null || text === "") return undefined;
   const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(`${text.slice(0, 10)}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(time)) {
+  // 31 February parses, as 3 March.
+  if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10)) {
     throw new CamelError("invalid_input", `"${name}" is not a date: ${text}`, {
       next: "Write it as YYYY-MM-DD.",
     });

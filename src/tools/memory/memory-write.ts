@@ -49,12 +49,12 @@ export const memoryWrite = defineTool({
   effect: "write",
   keepsCheckpoints: true,
   async touches(input, context) {
-    const file = input.file ?? todaysFile(context.clock.now());
+    const file = input.file || todaysFile(context.clock.now());
     return { paths: [{ path: join(await context.memoryRoot(), file), access: "write" }] };
   },
   async execute(input, context) {
     const action = input.action ?? "append";
-    const file = input.file ?? todaysFile(context.clock.now());
+    const file = input.file || todaysFile(context.clock.now());
     const root = await context.memoryRoot();
     // Where the memory lies in the workspace, a folder unsafe to write in (the user's home, say) is refused as one.
     if (root === (await context.workspace("read").catch(() => undefined))) await context.workspace("write");
@@ -67,6 +67,15 @@ export const memoryWrite = defineTool({
         next: "Send the note as text.",
       });
     }
+    if (action !== "append" && (input.oldText ?? "") === "") {
+      throw new CamelError("invalid_input", `"oldText" is needed to ${action}.`, {
+        next: "Send the exact text as oldText; memory_get shows it.",
+      });
+    }
+    // A file with such a byte is no text to search, and all its notes would be lost to it.
+    if (text.includes("\0")) {
+      throw new CamelError("invalid_input", "The text holds a NUL character.", { next: "Send it without." });
+    }
     if (text.length > LONGEST_NOTE) {
       throw new CamelError(
         "too_large",
@@ -77,7 +86,7 @@ export const memoryWrite = defineTool({
       );
     }
     const heading = input.heading?.replace(/^\s*#+/, "").trim() ?? "";
-    if (/[\r\n]/.test(heading)) {
+    if (/[\r\n\0]/.test(heading)) {
       throw new CamelError("invalid_input", "The heading has more than one line.", {
         next: "Send a heading of one line, and the rest as text.",
       });

@@ -84,7 +84,12 @@ export async function replaceNote(
     let end = at + wanted.length;
     // A forgotten line goes with its line break.
     const isWholeLine = (at === 0 || old[at - 1] === "\n") && !wanted.endsWith("\n");
-    if (newText === "" && isWholeLine) end += /^\r?\n/.exec(old.slice(end, end + 2))?.[0].length ?? 0;
+    if (newText === "" && isWholeLine) {
+      end += /^\r?\n/.exec(old.slice(end, end + 2))?.[0].length ?? 0;
+      // And a forgotten paragraph with one of the two empty lines around it.
+      if (/(?:^|\r?\n)\r?\n$/.test(old.slice(0, at)))
+        end += /^\r?\n/.exec(old.slice(end, end + 2))?.[0].length ?? 0;
+    }
     const changed = old.slice(0, at) + asWritten(newText) + old.slice(end);
     const checkpoint = await replaceText(writer, path, old, changed);
     return { line: old.slice(0, at).split("\n").length, checkpoint };

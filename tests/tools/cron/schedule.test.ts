@@ -35,6 +35,10 @@ describe("schedules", () => {
     ["2027-03-14T09:00", "2027-03-14T08:00:00.000Z"],
     ["2027-03-14T09:00:00Z", "2027-03-14T09:00:00.000Z"],
     ["2027-03-14T09:00:00+05:30", "2027-03-14T03:30:00.000Z"],
+    ["2027-03-14T09:00:00.250+01", "2027-03-14T08:00:00.250Z"],
+    ["20270314T090000Z", "2027-03-14T09:00:00.000Z"],
+    ["0 9 */2 * 1", "2026-11-23T08:00:00.000Z"], // a day field with * narrows the other: Monday and odd
+    ["0 9 13 * 1", "2026-11-23T08:00:00.000Z"], // otherwise either will do
     ["2027-03-28T02:30", "2027-03-28T01:00:00.000Z"], // skipped by the clock: the jump
     ["2026-10-25T02:30", undefined], // in the past
   ])("%s is next due at %s", (text, expected) => {
@@ -51,6 +55,9 @@ describe("schedules", () => {
     ["2027-02-30T09:00", /does not exist/],
     ["2027-02-03T25:00", /does not exist/],
     ["2027-2-3", /not an ISO/],
+    ["2027-03-14T09:00:00+99:00", /not an ISO/],
+    ["0 0 32 * *", /day: 32/],
+    ["0 0 * 13 *", /month: 13/],
     ["1 2 3 4 5 6 7", /5 or 6 fields/],
     ["", /not a schedule/],
   ])("%s is refused with a reason and a correction", (text, reason) => {

@@ -92,7 +92,7 @@ export async function searchTools(input: ToolCreateInput, context: ToolContext):
 async function found(input: ToolCreateInput, context: ToolContext): Promise<StoredTool> {
   const library = await context.dynamicTools.library();
   const stored = library.find(input.name ?? "", context.caller);
-  if (stored === undefined) throw noSuchTool(input.name ?? "");
+  if (stored === undefined) throw noSuchTool(input.name ?? "", context.dynamicTools.usable(context.caller));
   return stored;
 }
 

@@ -1,4 +1,4 @@
-import { CamelError } from "../../../shared/errors.ts";
+import { CamelError, type ErrorCode } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
 import { STRATEGIES, type StrategyType } from "../definition.ts";
@@ -18,23 +18,24 @@ export async function derive(input: ToolCreateInput, context: ToolContext): Prom
       },
     );
   }
-  const hint = STRATEGIES.find((one) => one === input.strategy_hint) ?? "shell";
+  const wanted = STRATEGIES.find((one) => one === input.strategy_hint);
+  const hint = wanted ?? (REACHES_THE_WEB.test(description) ? "http" : "shell");
   const form = formFor(description, hint, input.name ?? undefined);
   const runner = context.caller.depth === 0 ? await context.runner() : undefined;
-  if (runner !== undefined) {
+  const task = `Write the definition of a tool as one JSON object and nothing else.\nThe tool: ${description}\nThe form:\n${JSON.stringify(form, null, 2)}\nRules:\n${RULES.join("\n")}`;
+  let refused = "";
+  for (let attempt = 0; runner !== undefined && attempt < MOST_ATTEMPTS; attempt += 1) {
     const { agentId, depth } = context.caller;
-    const answer = await runner(
-      `Write the definition of a tool as one JSON object and nothing else.\nThe tool: ${description}\nThe form:\n${JSON.stringify(form, null, 2)}\nRules:\n${RULES.join("\n")}`,
-      { agentId, depth: depth + 1 },
-      context.signal,
-    );
+    const answer = await runner(`${task}${refused}`, { agentId, depth: depth + 1 }, context.signal);
     const definition = jsonIn(answer.text);
-    if (definition !== undefined) {
-      // Through the door again: what the runner wrote is judged like what anybody else wrote.
-      const result = await context.callTool("tool_create", { action: "create", definition }, { own: true });
-      if (result.isError === true) throw asError(result);
+    if (definition === undefined) break;
+    // Through the door again: what the runner wrote is judged like what anybody else wrote.
+    const result = await context.callTool("tool_create", { action: "create", definition }, { own: true });
+    if (result.isError !== true)
       return { text: result.text, structured: { ...result.structured, action: "create" } };
-    }
+    const error = asError(result);
+    if (!CORRECTABLE.includes(error.code)) throw error;
+    refused = `\nYour last answer was refused: ${error.message} ${error.next ?? ""}\nIt was: ${JSON.stringify(definition)}`;
   }
   const library = await context.dynamicTools.library();
   const [closest] = rank(description, library.all(context.caller));
@@ -43,7 +44,7 @@ export async function derive(input: ToolCreateInput, context: ToolContext): Prom
       ? ""
       : `\nThe closest tool there is: ${closest.name}: ${closest.description}. If it does what you need, use it instead.`;
   return {
-    text: `Fill in this form and send it as tool_create {"action": "create", "definition": {…}}:\n${JSON.stringify(form, null, 2)}\n\nRules that are checked:\n${RULES.map((rule) => `- ${rule}`).join("\n")}${close}`,
+    text: `${unknownHint(wanted === undefined ? input.strategy_hint : undefined)}${refused === "" ? "" : `The runner found no definition that can be used.${refused}\n`}Fill in this form and send it as tool_create {"action": "create", "definition": {…}}:\n${JSON.stringify(form, null, 2)}\n\nRules that are checked:\n${RULES.map((rule) => `- ${rule}`).join("\n")}${close}`,
     structured: {
       action: "create",
       form,
@@ -53,6 +54,20 @@ export async function derive(input: ToolCreateInput, context: ToolContext): Prom
   };
 }
 
+/** A definition that is wrong goes back to the runner with the reason, so often at most. */
+const MOST_ATTEMPTS = 3;
+const CORRECTABLE: readonly ErrorCode[] = ["invalid_input", "not_found", "already_exists", "tool_failed"];
+
+/** Words of a wish that a request fulfils and not a program. */
+const REACHES_THE_WEB =
+  /https?:|\b(?:api|url|fetch|http|web|website|weather|endpoint|rest)\b|\.(?:com|org|net|io|dev|in)\b/i;
+
+function unknownHint(hint: string | null | undefined): string {
+  return hint == null
+    ? ""
+    : `"${hint.slice(0, 40)}" is no strategy; there are ${STRATEGIES.join(", ")} (a script for an interpreter is a shell command: "python3 script.py {{input}}").\n`;
+}
+
 const RULES = [
   "name: 3 to 49 characters, a small letter first, then small letters, digits, underscores; not the name of another tool.",
   "shell: no shell runs it. Each {{placeholder}} is one whole argument. ; & | > < $ and line breaks only inside quotes, backticks never. Several commands connected by pipes: pipeline as a list instead of command_template.",
@@ -60,7 +75,7 @@ const RULES = [
   "shell: programs that aren't in the user's allowlist need the user's approval, once.",
   "http: only http and https; private, loopback and metadata addresses are refused. Credentials as secret://name in a header, never as text.",
   "composite: every step names an existing tool; {{input}}, {{prev}} and {{steps.ID.json.path}} may be used in input_override.",
-  "js: the source ends with `export default function (input, tools) { … }` or is a function body with return; no files, no network; tools.call(name, args) for the tools listed.",
+  "js: the source ends with `export default function (input, tools) { … }` or is a function body with return; no files, no network; `input` is an object of the parameters; await tools.call(name, args) for the tools listed in `tools` gives {text, output, data}.",
   "input_schema: type object, no $ref; every placeholder is a required parameter or has a default. Without it each placeholder is a required text.",
   "examples are run when the tool is made, and have to pass.",
 ];

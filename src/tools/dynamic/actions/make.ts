@@ -7,20 +7,23 @@ import type { Library } from "../library.ts";
 import { sessionOf } from "../session.ts";
 import { noSuchTool, plansFor, type Plan } from "../plan.ts";
 import { MOST_VERSIONS, type StoredTool, type ToolVersion } from "../stored.ts";
-import type { ToolCreateInput } from "../tool.ts";
+import { definitionOf, type ToolCreateInput } from "../tool.ts";
 import { derive } from "./derive.ts";
 import { runExamples } from "./run.ts";
 
 export async function createTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
-  if (input.definition == null) return derive(input, context);
+  if (definitionOf(input) === undefined) return derive(input, context);
   const [plan] = await plansFor(input, context);
   if (plan === undefined) throw new CamelError("invalid_input", "There is no definition.");
   const made = await make(plan, "create", context);
   const exposed = plainCredentials(plan.definition);
+  const { strategy } = plan.definition;
   const advice =
-    exposed.length === 0
-      ? ""
-      : ` ${exposed.join(", ")} holds a credential as text: ask the user to run camel-mcp secret set NAME, and use secret://NAME instead.`;
+    strategy.type === "js" && !/\breturn\b|=>|\bexport\b/.test(strategy.source)
+      ? " Its source never returns anything, so that it always answers null: update it with a return."
+      : exposed.length === 0
+        ? ""
+        : ` ${exposed.join(", ")} holds a credential as text: ask the user to run camel-mcp secret set NAME, and use secret://NAME instead.`;
   // Many hosts list a new tool only in the next session: how to call it now is part of both forms of the answer.
   const summary = `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.${advice}`;
   return {
@@ -61,7 +64,7 @@ export async function importTools(input: ToolCreateInput, context: ToolContext):
 }
 
 export async function updateTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
-  if (input.definition == null) {
+  if (definitionOf(input) === undefined) {
     throw new CamelError("invalid_input", "update needs the whole new definition.", {
       next: `See tool_create {"action": "show", "name": "${input.name ?? ""}"}, change it and send it as definition.`,
     });
@@ -77,7 +80,7 @@ export async function updateTool(input: ToolCreateInput, context: ToolContext): 
 
 /** A variant stands beside the original under a name of its own, and is measured like any other tool. */
 export async function proposeVariant(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
-  if (input.definition == null) {
+  if (definitionOf(input) === undefined) {
     throw new CamelError("invalid_input", "propose needs the variant's whole definition.", {
       next: `See tool_create {"action": "show", "name": "${input.name ?? ""}"} for the present one.`,
     });

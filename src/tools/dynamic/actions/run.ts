@@ -10,7 +10,8 @@ import type { ToolCreateInput } from "../tool.ts";
 export async function runTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const name = input.name ?? "";
   const library = await context.dynamicTools.library();
-  if (library.find(name, context.caller) === undefined) throw noSuchTool(name);
+  if (library.find(name, context.caller) === undefined)
+    throw noSuchTool(name, context.dynamicTools.usable(context.caller));
   const result = await context.callTool(name, input.input ?? {}, { own: true, signal: context.signal });
   if (result.isError === true) throw asError(result);
   // A tool's structured result is complete on its own; saying the text once more would only use up the caller's room.

@@ -140,15 +140,8 @@ function send(request: HttpRequest, options: HttpOptions): Promise<IncomingMessa
 /** One lookup, checked, and the very addresses that were checked go to the socket. One bad address spoils all. */
 function checkedLookup({ policy, resolve = resolveName }: HttpOptions, name: string): LookupFunction {
   return (hostname, wanted, answer) => {
-    resolve(hostname).then(
+    checkedAddresses(hostname, name, policy, resolve).then(
       (addresses) => {
-        try {
-          if (addresses.length === 0) throw new CamelError("unavailable", `${hostname} has no address.`);
-          for (const { address } of addresses) checkAddress(address, policy, name);
-        } catch (error) {
-          answer(toCamelError(error), "");
-          return;
-        }
         const [first] = addresses;
         if (wanted.all === true) answer(null, addresses);
         else answer(null, first?.address ?? "", first?.family);
@@ -156,6 +149,19 @@ function checkedLookup({ policy, resolve = resolveName }: HttpOptions, name: str
       (error: unknown) => answer(error instanceof Error ? error : new Error(String(error)), ""),
     );
   };
+}
+
+/** The addresses of a host, if every one of them may be reached; `name` is how the URL called it. */
+export async function checkedAddresses(
+  hostname: string,
+  name: string,
+  policy: UrlPolicy,
+  resolve = resolveName,
+): Promise<LookupAddress[]> {
+  const addresses = await resolve(hostname);
+  if (addresses.length === 0) throw new CamelError("unavailable", `${hostname} has no address.`);
+  for (const { address } of addresses) checkAddress(address, policy, name);
+  return addresses;
 }
 
 function resolveName(hostname: string): Promise<LookupAddress[]> {

@@ -6,6 +6,8 @@ export interface SandboxSource {
   source: string;
   /** Types are taken off in the thread too: there are sources that this takes for ever with. */
   language: "js" | "ts";
+  /** The source read as one function; taken where it is one. */
+  asFunction?: string;
 }
 
 export interface SandboxJob extends SandboxSource {
@@ -192,5 +194,27 @@ function tooSlow(budgetMs: number): CamelError {
 
 function failure({ code, message }: { code: string; message: string }): CamelError {
   const known: ErrorCode = code in ERROR_CODES ? (code as ErrorCode) : "tool_failed";
-  return new CamelError(known, message, { next: "Correct the source with action update." });
+  // An engine that ran into the end of its stack or memory says so in words of its own, or not at all.
+  if (/memory access out of bounds|Maximum call stack/.test(message))
+    return new CamelError(known, "The source called itself too deeply.", {
+      next: "Use a loop in place of the recursion, with action update.",
+    });
+  if (/out of memory/.test(message) || message === "null")
+    return new CamelError(known, "The source ran out of memory.", {
+      next: "Let it keep less at a time, or update the tool with a larger memory_mb (128 at most).",
+    });
+  const missing = /^ReferenceError: (\w+) is not defined/.exec(message)?.[1];
+  if (missing !== undefined && NOT_THERE.has(missing))
+    return new CamelError(known, message, {
+      next: "A source has the language alone: no files, network, timers or modules. Make an http or shell tool for that, name it in strategy.tools and await tools.call(name, args); return the result.",
+    });
+  return new CamelError(known, message, {
+    next: "Correct the source with action update. Its input is an object of the parameters: input.NAME.",
+  });
 }
+
+const NOT_THERE = new Set(
+  "require module exports process fetch XMLHttpRequest Buffer setTimeout setInterval window document Deno Bun fs console".split(
+    " ",
+  ),
+);

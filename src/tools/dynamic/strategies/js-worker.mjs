@@ -31,6 +31,7 @@ const DRIVER = `
 const { parse, stringify } = JSON;
 const text = String;
 const Failure = Error;
+const { values } = Object;
 const host = globalThis.__host;
 const names = parse(globalThis.__tools);
 const input = parse(globalThis.__input);
@@ -44,7 +45,9 @@ const call = async (name, args) => {
 };
 const tools = { call };
 for (const name of names) if (name !== "call") tools[name] = (args) => call(name, args);
-const { default: main } = await import("tool");
+const exported = await import("tool");
+const functions = values(exported).filter((one) => typeof one === "function");
+const main = exported.default ?? (functions.length === 1 ? functions[0] : undefined);
 if (typeof main !== "function") throw new TypeError("the source has no default export that is a function");
 const value = await main(input, tools);
 export default stringify({ value }) ?? "{}";
@@ -61,7 +64,8 @@ async function typeStripper(language) {
     transform(source, { transforms: ["typescript"], disableESTransforms: true }).code;
 }
 
-const NO_IMPORTS = "sandboxed source can't import anything";
+const NO_IMPORTS =
+  "sandboxed source can't import anything; the language itself is there, and the tools named in `tools`";
 
 /** @param {any} message */
 async function run(message) {
@@ -79,6 +83,7 @@ async function run(message) {
   const stripped = await typeStripper(message.language);
   enter();
   const source = stripped(message.source);
+  const asFunction = message.asFunction === undefined ? undefined : stripped(message.asFunction);
   leave();
   const vm = await QuickJS.create({
     wasm,
@@ -93,11 +98,12 @@ async function run(message) {
     },
     moduleLoader: {
       load: (name) => {
-        if (name === "tool") return source;
+        if (name === "tool") return chosen;
         throw new Error(NO_IMPORTS);
       },
     },
   });
+  const chosen = asFunction !== undefined && compiles(vm, asFunction) ? asFunction : source;
   /** @type {Map<number, { resolve(json: string): void }>} */
   const pending = new Map();
   let calls = 0;
@@ -198,6 +204,16 @@ async function run(message) {
   }
 }
 
+/** @param {QuickJS} vm @param {string} source */
+function compiles(vm, source) {
+  try {
+    vm.compile(source, "tool.js", EvalFlags.TYPE_MODULE);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** @param {any} error */
 function describe(error) {
   try {
@@ -229,7 +245,8 @@ async function check(message) {
     vm.compile(stripped(message.source), "tool.js", EvalFlags.TYPE_MODULE);
     port.postMessage({ type: "done", json: "null" });
   } catch (error) {
-    failed("invalid_input", error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    const message = error instanceof Error ? error.message : String(error);
+    failed("invalid_input", message.replace(/^(?:Compilation error: |Error: )+/, ""));
   } finally {
     vm.dispose();
   }

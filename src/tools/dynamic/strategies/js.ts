@@ -76,16 +76,23 @@ export async function checkSource(strategy: StrategyOf<"js">): Promise<void> {
   }
 }
 
-/** A module whose default export is the function to call; a mere function body is made one. */
+/** A module whose default export is the function to call; a mere function, or the body of one, is made one. */
 function asModule({ language, source }: StrategyOf<"js">): SandboxSource {
   const isModule = /(?:^|[;}])\s*export(?:\s*[{*]|\s+(?:default|async|function|class|const|let|var)\b)/m.test(
     source,
   );
+  if (isModule) return { language, source };
   return {
     language,
-    source: isModule ? source : `export default async function (input, tools) {\n${source}\n}`,
+    source: `export default async function (input, tools) {\n${source}\n}`,
+    // As a body, a function that nobody calls would give nothing.
+    ...(FUNCTION.test(source) ? { asFunction: `export default (\n${source.replace(/[;\s]+$/, "")}\n)` } : {}),
   };
 }
+
+/** Begins like one function: `function f(input) {…}` or `(input) => …`. */
+const FUNCTION =
+  /^\s*(?:\/\/.*\n\s*|\/\*[\s\S]*?\*\/\s*)*(?:async\s+)?(?:function\b|\([^()]*\)\s*(?::[^=]*)?=>|[A-Za-z_$][\w$]*\s*=>)/;
 
 /** Only the tools that the definition names, through the dispatcher like any other call. */
 async function callTool(run: Run, strategy: StrategyOf<"js">, name: string, json: string): Promise<string> {

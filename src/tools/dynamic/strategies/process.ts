@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Clock } from "../../../shared/clock.ts";
+import { signalGroup } from "../../../shared/process-group.ts";
 
 export interface ProcessSpec {
   path: string;
@@ -47,7 +48,7 @@ export function runProcesses(
     let failed: Error | undefined;
 
     const killAll = (): void => {
-      for (const child of children) killGroup(child);
+      for (const child of children) signalGroup(child);
     };
     const stop = (why: NonNullable<ProcessResult["stopped"]>): void => {
       stopped ??= why;
@@ -127,7 +128,7 @@ export function runProcesses(
         source.pipe(stdin);
         stdin.on("close", () => {
           if (source.readableEnded) return;
-          killGroup(before, "SIGPIPE");
+          signalGroup(before, "SIGPIPE");
           // One that ignores the signal finds its output closed a moment later.
           options.clock.setTimeout(() => source.destroy(), LINGER_MS);
         });
@@ -136,18 +137,6 @@ export function runProcesses(
     }
     if (options.signal.aborted) onAbort();
   });
-}
-
-function killGroup(child: ChildProcess, signal: "SIGKILL" | "SIGPIPE" = "SIGKILL"): void {
-  const { pid } = child;
-  if (pid === undefined) return;
-  try {
-    // The group outlives its leader while a child of it runs; a group that is gone is an error we expect.
-    if (process.platform === "win32") child.kill("SIGKILL");
-    else process.kill(-pid, signal);
-  } catch {
-    // Already gone.
-  }
 }
 
 class Capped {

@@ -1,11 +1,13 @@
-import { lstat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import picomatch from "picomatch";
 import { isInside, realpathOfDeepestAncestor } from "../../../shared/paths.ts";
 import { spellingsOf } from "../argument-spellings.ts";
 import type { TouchedPath } from "../../tool.ts";
 import type { Envelope } from "../envelope.ts";
+import { textArguments } from "../text-arguments.ts";
 
 const words = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
@@ -35,23 +37,24 @@ export interface ArgumentPath extends TouchedPath {
 
 /** The files a command may open, as far as its arguments tell. */
 export async function pathsOf(
-  [program, ...args]: readonly Argument[],
+  argv: readonly Argument[],
   place: { cwd: string; workspace: string; granted: Pick<Envelope, "read" | "write"> },
 ): Promise<ArgumentPath[]> {
-  const name = program?.text ?? "";
+  const name = argv[0]?.text ?? "";
+  const text = textArguments(argv.map((one) => one.text));
   const access = WRITERS.has(name) ? "write" : "read";
   const { cwd, granted, workspace } = place;
   const folders = (access === "write" ? granted.write : [...granted.read, ...granted.write]).map((folder) =>
     resolve(workspace, folder),
   );
   const found: ArgumentPath[] = [];
-  for (const { from, isPath = false, text } of args) {
-    if (OPENS_NOTHING.has(name) && !isPath) continue;
-    for (const path of await pathsIn(text, cwd, isPath || access === "write"))
+  for (const [index, { from, isPath = false, text: argument }] of argv.entries()) {
+    if (index === 0 || ((OPENS_NOTHING.has(name) || text.has(index)) && !isPath)) continue;
+    for (const path of await pathsIn(argument, cwd, isPath || access === "write"))
       found.push({
         path,
         access,
-        argument: text,
+        argument,
         // A fixed word was seen when the tool was approved; where a link leads was not.
         isOutside: (from !== undefined || access === "read") && !(await isBelow(path, folders)),
       });
@@ -77,8 +80,11 @@ async function pathsIn(argument: string, cwd: string, surely: boolean): Promise<
   }
   const found: string[] = [];
   for (const text of spellingsOf(argument)) {
-    if (text === "~" || text.startsWith("~/")) found.push(homedir() + text.slice(1), resolve(cwd, text));
-    else if (/[/\\]/.test(text) || text === ".." || text === ".") found.push(resolve(cwd, text));
+    const home = /^~([\w.-]*)(?=\/|$)/.exec(text);
+    if (home !== null) {
+      const folder = home[1] === "" ? homedir() : join(dirname(homedir()), home[1] ?? "");
+      found.push(folder + text.slice(home[0].length), resolve(cwd, text));
+    } else if (/[/\\]/.test(text) || text === ".." || text === ".") found.push(resolve(cwd, text));
     else if (!text.startsWith("-")) {
       const path = resolve(cwd, text);
       const exists = await lstat(path).then(
@@ -87,8 +93,36 @@ async function pathsIn(argument: string, cwd: string, surely: boolean): Promise<
       );
       if (exists || (surely && text === argument)) found.push(path);
     }
+    if (/[*?[]/.test(text)) found.push(...(await matching(text, cwd)));
   }
   return [...new Set(found)];
+}
+
+const MOST_MATCHES = 200;
+
+/**
+ * The files that a shell would put in the place of a pattern. None of ours does, but whoever asks about a line may
+ * have one run it, and `.e*` must not be a way to ask for `.env`.
+ */
+async function matching(pattern: string, cwd: string): Promise<string[]> {
+  let folders = [cwd];
+  for (const part of pattern.split("/")) {
+    if (!/[*?[]/.test(part)) {
+      folders = folders.map((folder) => join(folder, part));
+      continue;
+    }
+    // Many stars in a row of names would take for ever; then any name may be meant.
+    const matches = part.split("*").length > 6 ? () => true : picomatch(part, { noextglob: true });
+    const entries = await Promise.all(
+      folders.map(async (folder) =>
+        (await readdir(folder).catch(() => []))
+          .filter((name) => matches(name))
+          .map((name) => join(folder, name)),
+      ),
+    );
+    folders = entries.flat().slice(0, MOST_MATCHES);
+  }
+  return folders;
 }
 
 /** By its name and by where its links lead; a link to nowhere can't be proven to stay. */

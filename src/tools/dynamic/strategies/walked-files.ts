@@ -63,8 +63,10 @@ export async function walkFiles(
 }
 
 /** Short options that take the next word. */
-const takesNext = (program: string): RegExp =>
-  program.endsWith("grep") ? /^-[^-]*[ABCDdefm]$/ : /^-[^-]*[ABCDEIMSTWXdefgjmrtx]$/;
+function takesNext(program: string): RegExp {
+  if (program === "diff") return /^-[^-]*[CDFILSUWXx]$/;
+  return program.endsWith("grep") ? /^-[^-]*[ABCDdefm]$/ : /^-[^-]*[ABCDEIMSTWXdefgjmrtx]$/;
+}
 
 /** The folders that are named, and the one it runs in unless it is sure that some other place is named. */
 async function foldersOf(

@@ -60,9 +60,12 @@ export class SemanticIndex {
 
   /** Raises what is near the query in meaning. Returns what the answer should say, "" for nothing. */
   async raise(query: string, sources: readonly SemanticSource[], ranking: Ranking): Promise<string> {
-    this.#catchingUp ??= this.#catchUp(sources).then(() => {
-      this.#catchingUp = undefined;
-    });
+    // What fails in the background is tried again by the next search, and ends no process.
+    this.#catchingUp ??= this.#catchUp(sources)
+      .catch(() => {})
+      .then(() => {
+        this.#catchingUp = undefined;
+      });
     const asked = await this.#vectorOf(query);
     if (asked === undefined) return "The embeddings endpoint doesn't answer: ranked by words only.";
     const near: { segment: number; file: number; chunk: EmbeddedChunk; similarity: number }[] = [];

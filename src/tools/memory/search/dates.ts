@@ -9,7 +9,7 @@ export function dayOfPath(path: string): number {
   return match ? dayNumber(Number(match[1]), Number(match[2]), Number(match[3])) : NO_DAY;
 }
 
-function dayNumber(year: number, month: number, day: number): number {
+export function dayNumber(year: number, month: number, day: number): number {
   const at = new Date(Date.UTC(year, month - 1, day));
   const isReal = at.getUTCMonth() === month - 1 && at.getUTCDate() === day;
   return isReal ? at.getTime() / 86_400_000 : NO_DAY;
@@ -29,7 +29,7 @@ const MONTH_FIRST = new RegExp(
   "gi",
 );
 const DAY_FIRST = new RegExp(`\\b${DAY}\\s+(?:of\\s+)?${NAMED}\\b\\.?(?:,?\\s+((?:19|20)\\d{2}))?`, "gi");
-const ISO = /\b((?:19|20)\d{2})-(\d{2})(?:-(\d{2}))?\b/g;
+const YEAR_MONTH = /\b((?:19|20)\d{2})-(\d{2})\b/g;
 const YEAR = /\b((?:19|20)\d{2})\b/g;
 
 /** Every date form of a query, the most exact first; overlapping readings of the same words count once. */
@@ -47,7 +47,9 @@ export function dateHints(query: string): DateHint[] {
       return " ";
     });
   };
-  take(ISO, ([, year, month, day]) => hintOf(year, Number(month), day));
+  for (const { year, month, day } of writtenDates(query)) hints.push({ year, month, day });
+  rest = rest.replace(NUMERIC, " ");
+  take(YEAR_MONTH, ([, year, month]) => hintOf(year, Number(month), undefined));
   take(DAY_FIRST, ([, day, month, year]) => hintOf(year, monthOf(month), day));
   take(MONTH_FIRST, ([whole, month, day, year]) =>
     // "may" and "march" are words too: alone they name a month only when written as one.
@@ -94,6 +96,46 @@ export function dateFit(hint: DateHint, fileDay: number): number {
   if (after > 0 && after <= 3) return 0.8;
   if (after > 0 && after <= 10) return 0.5;
   return after >= -3 && after < 0 ? 0.3 : 0;
+}
+
+/** A date written in numbers, and where. */
+export interface WrittenDate {
+  at: number;
+  year: number;
+  month: number;
+  day: number;
+}
+
+// 2026-03-09, 2026/3/9, 2026年3月9日; 9.3.2026, 09/03/26. Longer chains of numbers are versions and addresses.
+const NUMERIC =
+  /(?<![\d./-])(?:((?:19|20)\d{2})(?:([-/.])(\d{1,2})\2(\d{1,2})|年(\d{1,2})月(\d{1,2})日)|(\d{1,2})([./])(\d{1,2})\8((?:19|20)?\d{2}))(?![\d/-]|\.\d)/g;
+
+/** Dates in numbers, in order. Where day and month could be either, as in 3/9/26, both readings. */
+export function writtenDates(text: string): WrittenDate[] {
+  const dates: WrittenDate[] = [];
+  const add = (at: number, year: number, month: number, day: number): void => {
+    if (dayNumber(year, month, day) !== NO_DAY) dates.push({ at, year, month, day });
+  };
+  for (const match of text.matchAll(NUMERIC)) {
+    const at = match.index;
+    const [, yearFirst, , month, date, kanjiMonth, kanjiDate, one, mark, other, yearLast] = match;
+    if (yearFirst !== undefined) {
+      add(at, Number(yearFirst), Number(month ?? kanjiMonth), Number(date ?? kanjiDate));
+      continue;
+    }
+    const year = Number(yearLast) + (yearLast?.length === 2 ? 2000 : 0);
+    add(at, year, Number(other), Number(one));
+    if (mark === "/" && one !== other) add(at, year, Number(one), Number(other));
+  }
+  return dates;
+}
+
+/** Terms that stand for a date, however it is written; no word looks like one. */
+export function dateTerms({ year, month, day }: DateHint): string[] {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  if (month === undefined) return [];
+  const date = day === undefined ? two(month) : `${two(month)}-${two(day)}`;
+  return [`@${date}`, ...(year === undefined ? [] : [`@${year}-${date}`])];
 }
 
 export { NO_DAY };

@@ -14,8 +14,11 @@ const LETTERS_WITHOUT_DECOMPOSITION: Record<string, string> = {
   ς: "σ",
   ى: "ي",
   ة: "ه",
+  ٱ: "ا",
+  "’": "'",
+  ʼ: "'",
 };
-const SPECIAL_LETTER = /[ßøæœłđıςىة]/g;
+const SPECIAL_LETTER = /[ßøæœłđıςىةٱ’ʼ]/g;
 const ASCII = /^[\x20-\x7e]*$/;
 const LATIN_WORD = /^[a-z]+$/;
 
@@ -30,13 +33,30 @@ export function fold(text: string): string {
     .replace(SPECIAL_LETTER, (letter) => LETTERS_WITHOUT_DECOMPOSITION[letter] ?? letter);
 }
 
+/** What English puts after an apostrophe: one word with what stands before it, the 's apart. */
+const CONTRACTION = /'(?:t|re|ve|ll|d|m|all)$/;
+/** Articles and the like that French, Italian and Catalan write onto the next word: l'eau, dell'arte, qu'il. */
+const ELISION =
+  /^(?:[cdjlmnst]|qu|un|jusqu|lorsqu|puisqu|quelqu|presqu|gl|all|dall|dell|nell|sull|coll|quell|quest|sant|bell)'(?=.)/;
+
+/** The word without what its language writes onto it with an apostrophe. */
+function withoutApostrophe(folded: string): string {
+  if (folded.endsWith("'s")) return folded.slice(0, -2).replaceAll("'", "");
+  if (CONTRACTION.test(folded) || folded.startsWith("o'")) return folded.replaceAll("'", "");
+  const rest = folded.replace(ELISION, "");
+  // What follows elsewhere is an ending: Turkish Ankara'da.
+  return rest.includes("'") ? rest.slice(0, rest.indexOf("'")) || rest.replaceAll("'", "") : rest;
+}
+
+/** And, with, like, for and the article: written onto the front of an Arabic word. Nouns keep three letters at least. */
+const ARABIC_FRONT = /^(?:و?(?:ال|بال|كال|فال|لل)|و(?=.{4}))(?=.{3})/;
+const ARABIC = /^[\u0621-\u064a]+$/;
+
 /** The index term of a word as written. Only plain a-z words are stemmed: Porter's rules are English. */
 export function termOf(word: string): string {
-  let folded = fold(word);
-  if (folded.endsWith("'s")) folded = folded.slice(0, -2);
-  if (folded.includes("'")) folded = folded.replaceAll("'", "");
-  if (!LATIN_WORD.test(folded))
-    return folded.startsWith("ال") && folded.length > 4 ? folded.slice(2) : folded;
+  const whole = fold(word);
+  const folded = whole.includes("'") ? withoutApostrophe(whole) : whole;
+  if (!LATIN_WORD.test(folded)) return ARABIC.test(folded) ? folded.replace(ARABIC_FRONT, "") : folded;
   const base = IRREGULAR.get(folded);
   if (base !== undefined) return base;
   if (folded.length <= 3) return folded;

@@ -1,4 +1,4 @@
-import { dateHints, type DateHint } from "./dates.ts";
+import { dateHints, dateTerms, type DateHint } from "./dates.ts";
 import { thingsOf } from "./kinds.ts";
 import { fold, termOf } from "./normalise.ts";
 import { LIGHT_WORDS, stopWordsFor } from "./stop-words.ts";
@@ -8,6 +8,8 @@ import { tokenize } from "./tokenize.ts";
 
 export interface QueryTerm extends TermHash {
   term: string;
+  /** As written in the query. */
+  word: string;
   /** Hash of the first letters, for words of the same family; absent for short words and dense scripts. */
   group?: TermHash;
   synonyms: readonly TermHash[];
@@ -22,7 +24,10 @@ export interface Query {
   terms: QueryTerm[];
   /** Folded text that must be shown in a result's passage. */
   phrases: string[];
-  excluded: TermHash[];
+  /** By phrase: its words, all of which stand where it does. */
+  phraseTerms: TermHash[][];
+  /** By excluded word or phrase: a unit with all of its terms is never shown. */
+  excluded: TermHash[][];
   dates: DateHint[];
 }
 
@@ -59,7 +64,8 @@ export function parseQuery(text: string): Query {
       excludedTexts.push(phrase);
       return " ";
     }
-    phrases.push(foldPhrase(phrase));
+    const folded = foldPhrase(phrase);
+    if (folded !== "") phrases.push(folded);
     return ` ${phrase} `;
   });
   rest = rest.replace(EXCLUDED, (_whole, _space: string, word: string) => {
@@ -82,6 +88,7 @@ export function parseQuery(text: string): Query {
     const family = isWord ? familyOf(term) : undefined;
     terms.set(term, {
       term,
+      word,
       ...hashTerm(term),
       ...(family === undefined ? {} : { group: hashTerm(family) }),
       synonyms: synonymsOf(term).map(hashTerm),
@@ -90,19 +97,29 @@ export function parseQuery(text: string): Query {
       weight: isEnglish && LIGHT_WORDS.has(term) ? 0.5 : 1,
     });
   }
+  const dates = dateHints(rest);
+  for (const term of dates.flatMap((hint) => dateTerms(hint).slice(-1)))
+    terms.set(term, { term, word: "", ...hashTerm(term), synonyms: [], things: [], joined: [], weight: 1 });
   return {
     terms: [...terms.values()],
-    phrases: phrases.filter((phrase) => phrase !== ""),
-    excluded: excludedTexts.flatMap((excluded) => termsOf(excluded).map(({ term }) => hashTerm(term))),
-    dates: dateHints(rest),
+    phrases,
+    phraseTerms: phrases.map(hashesOf),
+    excluded: excludedTexts.map(hashesOf).filter((terms) => terms.length > 0),
+    dates,
   };
+}
+
+function hashesOf(text: string): TermHash[] {
+  return termsOf(text).map(({ term }) => hashTerm(term));
 }
 
 function joinedWith(word: string, before: Token | undefined, after: Token | undefined): TermHash[] {
   return [
     ...(before?.isWord === true ? [before.word + word] : []),
     ...(after?.isWord === true ? [word + after.word] : []),
-  ].map((both) => hashTerm(termOf(both)));
+  ]
+    .filter((both) => !/['’ʼ]/.test(both))
+    .map((both) => hashTerm(termOf(both)));
 }
 
 /** Phrases compare on folded words with single spaces, so that a line break or a comma doesn't hide one. */

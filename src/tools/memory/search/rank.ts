@@ -79,6 +79,7 @@ export function rank(
   tuning: RankTuning = DEFAULT_TUNING,
 ): Ranking {
   const scores = scoresOf(corpus, query, tuning);
+  const isWanted = (segment: number, unit: number): boolean => scores[segment]?.mayHoldPhrases(unit) ?? false;
   const best: Candidate[] = [];
   let floor = 0;
   const score = ({ segment, file }: BoundedFile): void => {
@@ -86,7 +87,8 @@ export function rank(
     const values = scores[segment]?.scoresOfFile(file) ?? [];
     for (let at = 0; at < values.length; at += 1) {
       const value = values[at] ?? 0;
-      if (value > floor) best.push({ segment, unit: from + at, score: value });
+      if (value > floor && isWanted(segment, from + at))
+        best.push({ segment, unit: from + at, score: value });
     }
     if (best.length >= limit * 2) floor = cut(best, limit);
   };
@@ -155,7 +157,15 @@ function scoresOf(corpus: Corpus, query: Query, tuning: RankTuning): SegmentScor
       const day = segment.files[file]?.day ?? 0;
       return 1 + tuning.date * Math.max(...query.dates.map((hint) => dateFit(hint, day)));
     };
-    return new SegmentScores(segment, number, asked, query.excluded, average, tuning, boost);
+    return new SegmentScores(
+      segment,
+      number,
+      asked,
+      { excluded: query.excluded, required: query.phraseTerms },
+      average,
+      tuning,
+      boost,
+    );
   });
 }
 
@@ -171,7 +181,7 @@ function relativesOf(
     ...scaled(term.synonyms, tuning.synonym),
     ...scaled(term.things, tuning.thing),
     ...scaled(term.joined, tuning.family),
-    ...(isUnknown ? scaled(meantTerms(term.term, isKnown).map(hashTerm), tuning.family) : []),
+    ...(isUnknown ? scaled(meantTerms(term, isKnown).map(hashTerm), tuning.family) : []),
   ];
 }
 

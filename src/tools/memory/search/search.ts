@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import picomatch from "picomatch";
 import type { SemanticIndex } from "../embeddings/semantic-index.ts";
 import { NO_DAY } from "./dates.ts";
@@ -64,6 +65,9 @@ interface Text {
 const MOST_ATTEMPTS = 4;
 /** The best unit and its neighbours, to which its words spread: they follow it in the ranking and are shown with it. */
 const UNITS_A_PASSAGE = 20;
+/** That a phrase's words stand in its order is checked in the text of so many units at most; others go on meanwhile. */
+const MOST_CHECKED = 20_000;
+const TURN_AFTER = 200;
 
 export async function searchMemory(
   roots: readonly SearchRoot[],
@@ -141,14 +145,32 @@ async function searchOnce(
 
   const query = parseQuery(request.query);
   const plain = segments.map(({ segment }) => segment);
-  const ranking = rank(
-    { segments: plain, isLive: (number, file) => segments[number]?.isLive(file) ?? false },
-    query,
-    // A phrase is checked in the text afterwards and may throw most candidates out.
-    request.maxResults * UNITS_A_PASSAGE * (query.phrases.length > 0 ? 10 : 1),
-  );
-  const semanticNote =
-    (await request.semantic?.raise(
+  const corpus = {
+    segments: plain,
+    isLive: (number: number, file: number) => segments[number]?.isLive(file) ?? false,
+  };
+  const isPhrased = query.phrases.length > 0;
+  const most = request.maxResults * UNITS_A_PASSAGE;
+  let ranking = rank(corpus, query, isPhrased ? MOST_CHECKED : most);
+  let isPhraseMissing = false;
+  if (isPhrased) {
+    const best: Candidate[] = [];
+    for (const [at, candidate] of ranking.best.entries()) {
+      if (best.length >= most) break;
+      if (at % TURN_AFTER === TURN_AFTER - 1) await nextTurn();
+      const segment = plain[candidate.segment];
+      if (segment && (await holdsPhrases(segment, candidate, query.phrases, textOf))) best.push(candidate);
+    }
+    ranking.best = best;
+    if (best.length === 0) {
+      // Nobody wrote it like that: the passages with its words are the next best thing, and the answer says so.
+      ranking = rank(corpus, { ...query, phraseTerms: [] }, most);
+      isPhraseMissing = ranking.best.length > 0;
+    }
+  }
+  let semanticNote = "";
+  if (request.semantic !== undefined && (!isPhrased || isPhraseMissing)) {
+    semanticNote = await request.semantic.raise(
       request.query,
       segments.map(({ segment, root, isLive }, number) => ({
         segment,
@@ -157,18 +179,7 @@ async function searchOnce(
         mayShow: (file) => mayShow(number, file),
       })),
       ranking,
-    )) ?? "";
-  let isPhraseMissing = false;
-  if (query.phrases.length > 0) {
-    const best: Candidate[] = [];
-    for (const candidate of ranking.best) {
-      if (best.length >= request.maxResults * UNITS_A_PASSAGE) break;
-      const segment = plain[candidate.segment];
-      if (segment && (await holdsPhrases(segment, candidate, query.phrases, textOf))) best.push(candidate);
-    }
-    // Nobody wrote it like that: the passages with its words are the next best thing, and the answer says so.
-    if (best.length > 0) ranking.best = best;
-    else isPhraseMissing = ranking.best.length > 0;
+    );
   }
   const { passages, isCurrent } = await showable(plain, ranking, request.maxResults, textOf, mayShow);
   const hits = passages.map(({ passage, text }): SearchHit => {

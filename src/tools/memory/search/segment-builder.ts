@@ -1,11 +1,19 @@
-import { dayOfPath } from "./dates.ts";
+import { dateTerms, dayNumber, dayOfPath, writtenDates, type WrittenDate } from "./dates.ts";
 import { HashTable } from "./hash-table.ts";
 import { fold, termOf } from "./normalise.ts";
 import { POSTING_LABEL, PostingLists } from "./posting-lists.ts";
 import type { Segment, SegmentFile } from "./segment.ts";
 import { familyOf, hashTerm } from "./term-hash.ts";
 import { tokenize, type TokenKind } from "./tokenize.ts";
-import { endsAsking, splitUnits, UNIT_ASKS, UNIT_CONTINUES, UNIT_NAME, type Unit } from "./units.ts";
+import {
+  endsAsking,
+  splitUnits,
+  UNIT_ASKS,
+  UNIT_CONTINUES,
+  UNIT_HEADING,
+  UNIT_NAME,
+  type Unit,
+} from "./units.ts";
 
 /** Grows by doubling; `push` is the builder's hottest call after the tokenizer. */
 class Column {
@@ -43,9 +51,39 @@ export class SegmentBuilder {
 
   add(file: SourceFile): void {
     const { text, ...facts } = file;
-    this.#files.push({ ...facts, day: dayOfPath(file.path) });
+    const fileDay = dayOfPath(file.path);
+    this.#files.push({ ...facts, day: fileDay });
     this.#fileUnits.push(this.#start.length);
-    for (const unit of splitUnits(text)) this.#addUnit(file, unit);
+    // The file's own date counts for the whole file already.
+    const dates = writtenDates(text).filter(
+      ({ year, month, day }) => dayNumber(year, month, day) !== fileDay,
+    );
+    let next = 0;
+    let ofSection: WrittenDate[] = [];
+    let level = 0;
+    for (const unit of splitUnits(text)) {
+      this.#addUnit(file, unit);
+      if (dates.length === 0 || unit.kind === UNIT_NAME) continue;
+      const own: WrittenDate[] = [];
+      for (let date = dates[next]; date !== undefined && date.at < unit.end; date = dates[++next])
+        if (date.at >= unit.start) own.push(date);
+      if (unit.kind === UNIT_HEADING) {
+        const marks = /^#+/.exec(text.slice(unit.start, unit.start + 6))?.[0].length ?? 1;
+        // A day's heading dates all that stands below it, subheadings too.
+        if (own.length > 0 || marks <= level) {
+          ofSection = own;
+          level = marks;
+        }
+      }
+      for (const date of own.length > 0 ? own : ofSection) this.#addDate(date);
+    }
+  }
+
+  /** Found by the whole date, by its day in any year, and by its month. */
+  #addDate({ year, month, day }: WrittenDate): void {
+    const id = this.#start.length - 1;
+    for (const term of [...dateTerms({ year, month, day }), ...dateTerms({ year, month })])
+      this.#postings.add(this.#termId(term, "single"), id, 0);
   }
 
   #addUnit(file: SourceFile, unit: Unit): void {

@@ -70,6 +70,7 @@ export class SegmentScores {
   readonly #segment: Segment;
   readonly #terms: readonly TermHits[];
   readonly #excluded: ReadonlySet<number>;
+  readonly #required: readonly ReadonlySet<number>[];
   readonly #average: number;
   readonly #tuning: RankTuning;
   readonly #boost: (file: number) => number;
@@ -83,7 +84,7 @@ export class SegmentScores {
     segment: Segment,
     number: number,
     asked: readonly AskedTerm[],
-    excluded: readonly TermHash[],
+    { excluded, required }: { excluded: readonly TermHash[][]; required: readonly TermHash[][] },
     average: number,
     tuning: RankTuning,
     /** What all scores of a file are multiplied with; 0 where it must not be shown. */
@@ -98,14 +99,15 @@ export class SegmentScores {
       weight,
       reach,
     }));
-    this.#excluded = new Set(
-      excluded.flatMap(({ low, high }) => {
-        const id = segment.terms.get(low, high);
-        return id < 0 ? [] : [...readPostings(segment, id).units];
-      }),
-    );
+    this.#excluded = new Set(excluded.flatMap((terms) => [...unitsWithAll(segment, terms, 0)]));
+    this.#required = required.map((terms) => unitsWithAll(segment, terms, 1));
     this.#once = Float64Array.from({ length: 256 }, (_, length) => this.#saturated(1, length));
     this.bounds = this.#boundsOfFiles();
+  }
+
+  /** Whether the words of every phrase stand in the unit or right beside it. */
+  mayHoldPhrases(unit: number): boolean {
+    return this.#required.every((units) => units.has(unit));
   }
 
   /** By unit of the file. The array is used again by the next call. */
@@ -211,6 +213,21 @@ export class SegmentScores {
     }
     return isThere;
   }
+}
+
+/** Units that hold every term, in themselves or at most `reach` units away. */
+function unitsWithAll(segment: Segment, terms: readonly TermHash[], reach: number): Set<number> {
+  let common: Set<number> | undefined;
+  for (const { low, high } of terms) {
+    const id = segment.terms.get(low, high);
+    const near = new Set<number>();
+    for (const unit of id < 0 ? [] : readPostings(segment, id).units) {
+      for (let at = unit - reach; at <= unit + reach; at += 1)
+        if (common === undefined || common.has(at)) near.add(at);
+    }
+    common = near;
+  }
+  return common ?? new Set();
 }
 
 function raise(values: Float64Array, at: number, value: number): void {

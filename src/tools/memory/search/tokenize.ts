@@ -29,6 +29,8 @@ function classAt(text: string, at: number, code: number): number {
   return found;
 }
 
+const VOICE_SIGNS: ReadonlySet<number> = new Set([0x3099, 0x309a, 0xff9e, 0xff9f]);
+
 export type TokenKind = "word" | "pair" | "single";
 
 /**
@@ -79,7 +81,9 @@ function denseRun(
   while (at < to) {
     const code = text.charCodeAt(at);
     if (classAt(text, at, code) !== DENSE) break;
-    const width = code >= 0xd800 && code <= 0xdbff && at + 1 < to ? 2 : 1;
+    let width = code >= 0xd800 && code <= 0xdbff && at + 1 < to ? 2 : 1;
+    // A sign of voice written apart, as half-width and decomposed Japanese do, belongs to its syllable.
+    while (at + width < to && VOICE_SIGNS.has(text.charCodeAt(at + width))) width += 1;
     emit(at, at + width, "single");
     if (previous >= 0) emit(previous, at + width, "pair");
     previous = at;

@@ -37,23 +37,48 @@ const BAR = 3;
 const ASCII_ROLES = Uint8Array.from({ length: 0x80 }, (_, code) => roleOf(code));
 const HEADING = /^ {0,3}#{1,6}(?:[ \t]+|$)/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
-const MARKS = String.raw`[\s>*\-+]*`;
-/** `[10:32]`, `12/03/24, 9:15 PM -`, `2026-03-09T10:32:`, as chats put before a name or, in brackets, after it. */
-const TIME = String.raw`[\[(]?\d[\d:./\-T]*\d(?:,?\s+\d[\d:.]*\d)?(?:\s?[AaPp]\.?[Mm]\.?)?[\])]?`;
-const NAME = String.raw`(\p{L}[\p{L}\p{N}_.'’\- ]{0,38}[\p{L}\p{N}_])`;
-const BOLD = String.raw`(?:\*\*|__)?`;
+// Exports of chats begin lines with invisible marks of direction.
+const MARKS = String.raw`[\s>*\-+•\u200b-\u200f\u202a-\u202e]*`;
+const CLOCK = String.raw`\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[AaPp]\.?[Mm]\.?)?`;
+const IN_BRACKETS = String.raw`[\[(][^\])]{0,30}\d[^\])]{0,12}[\])]`;
+/** `10:32`, `12/03/24, 9:15 PM`, `2026-03-09T10:32:00Z`, `Mar 12, 2024 9:15`, as chats put before a name. */
+const TIME = String.raw`(?:(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s+)?\d[\d:./\-T年月日]*(?:Z|[+-]\d{2}:?\d{2})?(?:,?\s+\d[\d:.]*)?(?:,?\s+${CLOCK})?(?:\s?[AaPp]\.?[Mm]\.?)?`;
+const NAME = String.raw`(\p{L}[\p{L}\p{N}_.'’\- ]{0,38}[\p{L}\p{N}_]|\p{Script=Han})`;
+const QUOTE = '[*_~@"`]{0,3}';
+/** What may stand between a name and its colon: `#1234`, an emoji, a time or a remark in brackets. */
+const TAIL = String.raw`${QUOTE}(?:#\d{1,6})?(?:\s?[^\p{L}\p{N}\s:：()[\]<>*_]{1,8})?(?:,?\s*[\[(][^\])]{0,40}[\])]|\s+[\-–—]\s+${CLOCK})?${QUOTE}`;
 const LABEL = new RegExp(
-  `^${MARKS}(?:${TIME}\\s*[\\-–:]?\\s*)?${BOLD}(?:<${NAME}>|${NAME}${BOLD}(?:\\s*[\\[(]${TIME}[\\])])?:)${BOLD}\\s`,
+  `^${MARKS}(?:(?:${IN_BRACKETS}|${TIME}(?=[\\s\\-–—]))\\s*[\\-–—:]?\\s*)?(?:[@+~]\\s?)?${QUOTE}` +
+    `(?:<[@+%&~ ]?${NAME}(?:\\|[^>]{0,20})?>\\s|${NAME}${TAIL}(?:：|:${QUOTE}\\s))`,
   "u",
 );
+/** A line of nothing but a name and a time, as Slack, Discord and Telegram put above what somebody said. */
+const SPEAKER = new RegExp(
+  `^[\\s>\u200b-\u200f\u202a-\u202e]*${QUOTE}${NAME}${QUOTE}(?:\\s*[,—–|·•]\\s*|\\s{2,}|\\s+-\\s+|(?<=[*_])\\s*|\\s+(?=[\\[(]))` +
+    `[\\[(]?(?:[^\\])\\n]{0,24}[\\s,])?${CLOCK}[\\])]?\\s*$`,
+  "u",
+);
+/** What somebody said under such a line goes on for this many lines at most. */
+const LONGEST_SPEECH = 12;
 /** No label reaches further into its line. */
 const LONGEST_LABEL = 90;
+
+/** Where the name of who speaks stands in the text; equal when there's none. */
+interface Label {
+  start: number;
+  end: number;
+}
+
+const NO_LABEL: Label = { start: 0, end: 0 };
 
 export function splitUnits(text: string): Unit[] {
   const units: Unit[] = [{ start: 0, end: 0, kind: UNIT_NAME, continues: false, labelStart: 0, labelEnd: 0 }];
   let at = 0;
   let inFence = false;
   let colon = -1;
+  let wideColon = -1;
+  let speaker = NO_LABEL;
+  let linesLeft = 0;
   while (at < text.length) {
     const newline = text.indexOf("\n", at);
     const end = newline === -1 ? text.length : newline;
@@ -63,23 +88,39 @@ export function splitUnits(text: string): Unit[] {
       const mark = text[first];
       if ((mark === "`" || mark === "~") && FENCE.test(text.slice(at, end))) inFence = !inFence;
       const isHeading = mark === "#" && !inFence && HEADING.test(text.slice(at, end));
-      if (colon < first) colon = text.indexOf(":", first);
-      if (colon === -1) colon = text.length;
-      const mayHaveLabel = colon < Math.min(end, first + LONGEST_LABEL) || mark === "<";
+      if (colon < first) colon = placeOf(text, ":", first);
+      if (wideColon < first) wideColon = placeOf(text, "：", first);
+      const last = trimEnd(text, first, end);
       if (isHeading) {
+        linesLeft = 0;
         units.push({
           start: first,
-          end: trimEnd(text, first, end),
+          end: last,
           kind: UNIT_HEADING,
           continues: false,
           labelStart: 0,
           labelEnd: 0,
         });
       } else {
-        const label = mayHaveLabel
-          ? LABEL.exec(text.slice(first, Math.min(end, first + LONGEST_LABEL)))
-          : null;
-        splitLine(text, first, trimEnd(text, first, end), label, units);
+        const reach = Math.min(last + 1, first + LONGEST_LABEL);
+        const mayHaveLabel =
+          Math.min(colon, wideColon) < reach ||
+          mark === "<" ||
+          mark === "[" ||
+          isDigit(text.charCodeAt(first));
+        const line = mayHaveLabel ? text.slice(first, reach) : "";
+        const own = mayHaveLabel ? labelIn(LABEL, line, first) : NO_LABEL;
+        if (own.start < own.end) linesLeft = 0;
+        else if (mayHaveLabel && last - first < LONGEST_LABEL) {
+          const found = labelIn(SPEAKER, line, first);
+          if (found.start < found.end) {
+            speaker = found;
+            linesLeft = LONGEST_SPEECH + 1;
+          }
+        }
+        const label = own.start < own.end ? own : linesLeft > 0 ? speaker : NO_LABEL;
+        linesLeft -= 1;
+        splitLine(text, first, last, label, units);
       }
     }
     at = end + 1;
@@ -87,16 +128,26 @@ export function splitUnits(text: string): Unit[] {
   return units;
 }
 
-function splitLine(
-  text: string,
-  from: number,
-  to: number,
-  label: RegExpExecArray | null,
-  units: Unit[],
-): void {
-  const name = label?.[1] ?? label?.[2] ?? "";
-  const labelStart = label ? from + label[0].lastIndexOf(name) : from;
-  const labelEnd = label ? labelStart + name.length : from;
+function labelIn(pattern: RegExp, line: string, offset: number): Label {
+  const found = pattern.exec(line);
+  if (!found) return NO_LABEL;
+  const name = found[1] ?? found[2] ?? "";
+  const start = offset + found[0].lastIndexOf(name);
+  return { start, end: start + name.length };
+}
+
+/** Where `mark` next stands; the text's length where it doesn't. */
+function placeOf(text: string, mark: string, from: number): number {
+  const at = text.indexOf(mark, from);
+  return at === -1 ? text.length : at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+function splitLine(text: string, from: number, to: number, label: Label, units: Unit[]): void {
+  const { start: labelStart, end: labelEnd } = label;
   const push = (start: number, end: number): void => {
     if (start < end)
       units.push({ start, end, kind: UNIT_TEXT, continues: start > from, labelStart, labelEnd });

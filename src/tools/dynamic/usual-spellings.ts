@@ -1,0 +1,117 @@
+import type { StrategyType } from "./definition.ts";
+
+/**
+ * Models write `command` for `command_template` and `code` for `source`. What can only be meant one way is taken so;
+ * the definition is checked, shown and stored in our own words.
+ */
+type Fields = Record<string, unknown>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const TYPES: Record<string, Fields> = {
+  bash: { type: "shell" },
+  command: { type: "shell" },
+  javascript: { type: "js" },
+  typescript: { type: "js", language: "ts" },
+  ts: { type: "js", language: "ts" },
+  prompt: { type: "llm" },
+  chain: { type: "composite" },
+};
+
+const FIELDS: Record<StrategyType, Record<string, readonly string[]>> = {
+  shell: { command_template: ["command", "cmd", "template"], pipeline: ["commands"] },
+  http: { url: ["endpoint", "uri", "url_template"], query: ["params"], body: ["data", "json"] },
+  llm: { system_prompt: ["prompt", "system", "instructions"] },
+  composite: { steps: ["tools", "chain"] },
+  js: { source: ["code", "script", "function", "body"] },
+};
+
+const STEP = {
+  tool_name: ["tool", "name"],
+  input_override: ["input", "args", "arguments", "input_overrides"],
+};
+const DEFINITION = { input_schema: ["inputSchema", "parameters", "schema"] };
+
+export function inOurWords(definition: unknown): unknown {
+  if (!isFields(definition)) return definition;
+  const named = renamed(definition, DEFINITION);
+  return {
+    ...named,
+    ...(named["strategy"] === undefined && named["type"] === undefined
+      ? {}
+      : { strategy: strategyOf(named) }),
+    ...(isFields(named["input_schema"]) ? { input_schema: schemaOf(named["input_schema"]) } : {}),
+    ...(Array.isArray(named["examples"]) ? { examples: named["examples"].map(exampleOf) } : {}),
+  };
+}
+
+/** `strategy: "shell"` with its fields beside it, or `type` without a strategy. */
+function strategyOf(definition: Fields): unknown {
+  const { strategy } = definition;
+  if (strategy !== undefined && typeof strategy !== "string" && !isFields(strategy)) return strategy;
+  const fields = isFields(strategy)
+    ? strategy
+    : { ...definition, strategy: undefined, type: strategy ?? definition["type"] };
+  const type = typeof fields["type"] === "string" ? fields["type"].toLowerCase() : "";
+  const known: Fields = { ...fields, ...(Object.hasOwn(TYPES, type) ? TYPES[type] : {}) };
+  const kind = String(known["type"]);
+  if (!Object.hasOwn(FIELDS, kind)) return known;
+  const named = renamed(known, FIELDS[kind as StrategyType]);
+  return {
+    ...named,
+    ...(typeof named["method"] === "string" ? { method: named["method"].toUpperCase() } : {}),
+    ...(kind === "composite" && Array.isArray(named["steps"]) ? { steps: named["steps"].map(stepOf) } : {}),
+  };
+}
+
+function stepOf(step: unknown): unknown {
+  if (typeof step === "string") return { tool_name: step };
+  return isFields(step) ? renamed(step, STEP) : step;
+}
+
+/** The properties alone, or without saying that they belong to an object. */
+function schemaOf(schema: Fields): Fields {
+  if (isFields(schema["properties"]))
+    return withRequired({ type: "object", ...schema }, schema["properties"]);
+  const isBare = Object.keys(schema).length > 0 && Object.values(schema).every(isFields);
+  return isBare
+    ? withRequired({ type: "object", required: Object.keys(schema), properties: schema }, schema)
+    : schema;
+}
+
+/** `required: true` on a parameter, as old drafts had it. */
+function withRequired(schema: Fields, properties: Fields): Fields {
+  const marked = Object.entries(properties).filter(
+    ([, property]) => isFields(property) && typeof property["required"] === "boolean",
+  );
+  if (marked.length === 0) return schema;
+  const listed = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
+  const wanted = new Set(listed);
+  for (const [name, property] of marked) {
+    if (isFields(property) && property["required"] === true) wanted.add(name);
+    else wanted.delete(name);
+  }
+  const plain = Object.entries(properties).map(([name, property]) => {
+    if (!isFields(property) || typeof property["required"] !== "boolean") return [name, property];
+    const { required: _, ...rest } = property;
+    return [name, rest];
+  });
+  return { ...schema, properties: Object.fromEntries(plain) as Fields, required: [...wanted] };
+}
+
+function exampleOf(example: unknown): unknown {
+  if (!isFields(example)) return example;
+  const { expect = example["expected"] ?? example["output"] } = example;
+  return { ...example, ...(typeof expect === "string" ? { expect: { contains: expect } } : {}) };
+}
+
+/** Only where ours is missing: who wrote both meant ours. */
+function renamed(fields: Fields, names: Record<string, readonly string[]>): Fields {
+  const ours = { ...fields };
+  for (const [name, others] of Object.entries(names)) {
+    const other = others.find((one) => fields[one] !== undefined);
+    if (fields[name] === undefined && other !== undefined) ours[name] = fields[other];
+  }
+  return ours;
+}
