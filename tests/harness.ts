@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
@@ -16,6 +15,7 @@ import { createCamel, type Camel, type CamelOptions } from "../src/camel.ts";
 import type { Call, ToolResult } from "../src/pipeline/call.ts";
 import { newId } from "../src/shared/ids.ts";
 import { serveOnHttp, type HttpServer } from "../src/transport/http.ts";
+import { tempFolder } from "./temp-folder.ts";
 
 export const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
@@ -28,8 +28,7 @@ export interface Sandbox {
 
 /** A throw-away home and workspace; removed when the test ends. */
 export async function sandbox(files: Record<string, string | Uint8Array> = {}): Promise<Sandbox> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), "camel-test-")));
-  onTestFinished(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
+  const root = await tempFolder("test");
   const write = async (path: string, content: string | Uint8Array): Promise<string> => {
     const full = join(root, path);
     await mkdir(dirname(full), { recursive: true });

@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { removeFolder } from "../temp-folder.ts";
 
 export type Tree = Record<string, string>;
 
@@ -34,5 +35,5 @@ export async function createSandbox(tree: Tree = {}): Promise<Sandbox> {
   const base = await mkdtemp(join(tmpdir(), "camel-patch-"));
   const root = join(base, "work");
   await writeTree(root, tree);
-  return { base, root, home: join(base, "home"), remove: () => rm(base, { recursive: true, force: true }) };
+  return { base, root, home: join(base, "home"), remove: () => removeFolder(base) };
 }

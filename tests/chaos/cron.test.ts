@@ -1,13 +1,10 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { CLI } from "../harness.ts";
+import { tempFolder } from "../temp-folder.ts";
 import { chaosTable, runChaos, seededRandom } from "./chaos.ts";
 
 it("loses no slot and doubles none while processes are killed at random", { timeout: 120_000 }, async () => {
-  const root = await mkdtemp(join(tmpdir(), "camel-chaos-"));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const root = await tempFolder("chaos");
   const report = await runChaos({
     root,
     cli: CLI,

@@ -1,19 +1,18 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { systemClock } from "../../src/shared/clock.ts";
 import { createCronStore } from "../../src/stores/cron.ts";
 import { CLI } from "../harness.ts";
+import { tempFolder } from "../temp-folder.ts";
 import { jobAt } from "../tools/cron/job.ts";
 
 const ROUNDS = 5;
 const RUNS = 10;
 
 it("the result survives kill -9 of the server and its group, 50 of 50", { timeout: 120_000 }, async () => {
-  const root = await mkdtemp(join(tmpdir(), "camel-survive-"));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  const root = await tempFolder("survive");
   const home = join(root, "home");
   await mkdir(home);
   const gate = join(root, "gate");

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { configSchema, type Config } from "../../src/config.ts";
@@ -6,6 +6,7 @@ import { systemClock } from "../../src/shared/clock.ts";
 import { silentLogger } from "../../src/shared/log.ts";
 import type { ToolContext } from "../../src/tools/context.ts";
 import type { ToolDef, ToolOutput } from "../../src/tools/tool.ts";
+import { removeFolder } from "../temp-folder.ts";
 
 export interface Place {
   root: string;
@@ -51,7 +52,7 @@ export async function createPlace(memory: Partial<Config["memory"]> = {}): Promi
     async remove() {
       await Promise.all(background);
       // An index may still be saving itself.
-      await rm(base, { recursive: true, force: true, maxRetries: 5 });
+      await removeFolder(base);
     },
   };
 }

@@ -1,23 +1,17 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runnerSchema } from "../../src/config-cron.ts";
 import { createCommandRunner } from "../../src/runners/command.ts";
 import { PRESETS } from "../../src/runners/presets.ts";
 import { systemClock, type Clock } from "../../src/shared/clock.ts";
+import { tempFolder } from "../temp-folder.ts";
 
 const NODE = process.execPath;
 const quick: Clock = {
   ...systemClock,
   setTimeout: (callback, milliseconds) => systemClock.setTimeout(callback, milliseconds / 50),
 };
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "camel-command-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
 
 function run(
   script: string,
@@ -70,7 +64,7 @@ describe("a program", () => {
   });
 
   it("that leaves something running is not waited for, and what it left is ended", async () => {
-    const file = join(await folder(), "pid");
+    const file = join(await tempFolder("command"), "pid");
     const { text } = await run("", {
       settings: {
         command: { argv: ["/bin/sh", "-c", `sleep 600 & echo $! > '${file}'; echo done`] },
@@ -82,7 +76,7 @@ describe("a program", () => {
   });
 
   it("is asked to end, then ended, with everything it started", async () => {
-    const file = join(await folder(), "pids");
+    const file = join(await tempFolder("command"), "pids");
     const grandchild = `process.on("SIGTERM",()=>{});require("fs").appendFileSync(${JSON.stringify(file)},process.pid+"\\n");setInterval(()=>{},1000)`;
     const script = `require("child_process").spawn(process.execPath,["-e",${JSON.stringify(grandchild)}],{stdio:"ignore"});${grandchild}`;
     await writeFile(file, "");
@@ -113,7 +107,7 @@ async function isRunning(pid: number): Promise<boolean> {
 
 /** A program of that name on PATH, which does what the script says. */
 async function program(preset: keyof typeof PRESETS, script: string) {
-  const bin = await folder();
+  const bin = await tempFolder("command");
   await writeFile(join(bin, preset), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   const settings = runnerSchema.parse({ outputBytes: 1_000, command: { preset } });
   const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}` };

@@ -1,16 +1,15 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/shared/clock.ts";
 import { createCronStore } from "../../src/stores/cron.ts";
 import { CLI } from "../harness.ts";
+import { tempFolder } from "../temp-folder.ts";
 import { jobAt } from "../tools/cron/job.ts";
 
 async function open() {
-  const home = await mkdtemp(join(tmpdir(), "camel-jobs-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const home = await tempFolder("jobs");
   return { home, jobs: createCronStore({ home, clock: systemClock }).jobs };
 }
 

@@ -1,5 +1,5 @@
-import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { chmod, readdir, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,13 +9,13 @@ import { announce, askToStop, giveOrder, isAlive } from "../../src/stores/livene
 import { createReadyPool } from "../../src/stores/ready.ts";
 import { systemClock } from "../../src/shared/clock.ts";
 import { createFakeClock, type FakeClock } from "../fake-clock.ts";
+import { tempFolder } from "../temp-folder.ts";
 
 const KEY = { id: "job", uid: "u1" };
 const OWNER = { pid: 1, host: hostname(), socket: "/nonexistent.sock" };
 
 async function open(): Promise<{ store: CronStore; clock: FakeClock; home: string }> {
-  const home = await mkdtemp(join(tmpdir(), "camel-runs-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const home = await tempFolder("runs");
   const clock = createFakeClock();
   return { store: createCronStore({ home, clock }), clock, home };
 }
