@@ -2,6 +2,7 @@
  * The claims of docs/proof.md about start-up, calls and memory, each a ratio against a peer measured in the same
  * run: rounds alternate between the two, so that a busy machine slows both, and medians are compared.
  */
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +28,7 @@ export async function benchServer(print) {
   try {
     const rows = [
       ...(await benchStart(scratch, peers)),
-      ...(await benchStdio(scratch, echo)),
+      ...(await onOneCore(() => benchStdio(scratch, echo))),
       ...(await benchHttp(scratch, echo)),
     ];
     print(table([["what", "ours", "peer", "ratio", "target", ""], ...rows]));
@@ -140,6 +141,23 @@ async function benchHttp(scratch, echo) {
     await Promise.all([ours.close(), bare.close()]);
   }
   return rows;
+}
+
+/**
+ * Asking and answering take turns, so a second core adds nothing but the time to wake it: as long as a whole call, and
+ * paid by whichever pair of processes the system happened to place apart. Where taskset is missing, that is part of
+ * the figures.
+ */
+async function onOneCore(work) {
+  const taskset = (...args) => spawnSync("taskset", ["-acp", ...args, process.pid], { encoding: "utf8" }).stdout;
+  const cores = /: ([\d,-]+)$/m.exec(taskset() ?? "")?.[1];
+  if (cores === undefined) return work();
+  taskset(/^\d+/.exec(cores)[0]);
+  try {
+    return await work();
+  } finally {
+    taskset(cores);
+  }
 }
 
 /** Runs each in turns; which one is first changes with the round. The first `warmUp` rounds don't count. */
