@@ -149,7 +149,8 @@ async function benchHttp(scratch, echo) {
  * the figures.
  */
 async function onOneCore(work) {
-  const taskset = (...args) => spawnSync("taskset", ["-acp", ...args, process.pid], { encoding: "utf8" }).stdout;
+  const taskset = (...args) =>
+    spawnSync("taskset", ["-acp", ...args, process.pid], { encoding: "utf8" }).stdout;
   const cores = /: ([\d,-]+)$/m.exec(taskset() ?? "")?.[1];
   if (cores === undefined) return work();
   taskset(/^\d+/.exec(cores)[0]);
