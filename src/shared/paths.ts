@@ -45,6 +45,12 @@ export async function containedPath(
       details: { path: requested },
     });
   if (isAbsolute(requested) && options.allowAbsolute !== true) throw outside();
+  if (process.platform === "win32" && isWindowsAlias(requested)) {
+    throw new CamelError("invalid_input", `"${requested}" is another spelling of a name on Windows.`, {
+      next: "Use a path without colons, and without dots or blanks at the end of a name.",
+      details: { path: requested },
+    });
+  }
 
   // An absolute path may name the root by its own spelling or by its real one.
   const lexical = resolve(root, requested);
@@ -61,6 +67,13 @@ export async function containedPath(
   const [realRoot, real] = await Promise.all([realpath(root), realpathOfDeepestAncestor(lexical)]);
   if (!isInside(realRoot, real)) throw outside();
   return real;
+}
+
+/** Windows drops dots and blanks at the end of a name, and `.env::$DATA` is `.env`: ways round a rule about the name. */
+export function isWindowsAlias(path: string): boolean {
+  const [first = "", ...names] = path.split(/[\\/]/);
+  const named = /^[a-z]:$/i.test(first) ? names : [first, ...names];
+  return named.some((name) => /[. ]$|:/.test(name) && name !== "." && name !== "..");
 }
 
 /** What Linux takes, the longest of the systems; a step at a time, a longer one would take seconds to refuse. */

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import { describe, expect, test } from "vitest";
-import { containedPath, isInside, openInside } from "../../src/shared/paths.ts";
+import { containedPath, isInside, isWindowsAlias, openInside } from "../../src/shared/paths.ts";
 import { sandbox } from "../harness.ts";
 
 const step = fc.constantFrom("a", "b", "..", ".", "", "link-out", "link-in", "ab", "...", "~", "dangling");
@@ -14,6 +14,13 @@ describe("paths", () => {
     expect(isInside("/a/b", "/a/b")).toBe(true);
     expect(isInside("/a/b", "/a/b/..c")).toBe(true);
     expect(isInside("/a/b", "/a")).toBe(false);
+  });
+
+  test("names that Windows reads as others", () => {
+    const aliases = [".env.", ".env ", "a/.env...", ".env::$DATA", "b:c", "C:\\x\\.env. ", ".git./config"];
+    const plain = [".env", "../a/./b", "C:\\x\\.env", "a.b/c d", "...x", ""];
+    expect(aliases.filter((path) => !isWindowsAlias(path))).toEqual([]);
+    expect(plain.filter(isWindowsAlias)).toEqual([]);
   });
 
   test("whatever is asked for, what is returned is really inside, or it is an error", async () => {
