@@ -72,6 +72,16 @@ export const scopeSchema = z.strictObject({
     })
     .describe("Who this scope is about; all given fields must match. Globs."),
   ...policyShape,
+  autonomy: autonomySchema
+    .extend({
+      allowSensitiveFiles: z
+        .boolean()
+        .optional()
+        .describe(
+          "false: the built-in list of sensitive files holds here, whatever the base says. Default: as the base.",
+        ),
+    })
+    .prefault({}),
 });
 
 export const seconds = z.number().positive();

@@ -269,7 +269,9 @@ export const configSchema = z.strictObject({
 export type Config = z.output<typeof configSchema>;
 /** As a file may say it: everything can be left out. */
 export type ConfigInput = z.input<typeof configSchema>;
-export type PolicyConfig = Pick<Config, "autonomy" | "rules"> & {
+export type PolicyConfig = Pick<Config, "rules"> & {
+  /** A scope that says nothing of the built-in list leaves it to its base. */
+  autonomy: Omit<Config["autonomy"], "allowSensitiveFiles"> & { allowSensitiveFiles?: boolean | undefined };
   tools: { allow: string[]; deny: string[] };
   approvals?: Pick<Config["approvals"], "mode">;
 };

@@ -24,12 +24,10 @@ export function maxExecutions(options: { limitsOf(tool: ToolDef): ToolLimits }):
     }
     counts.set(key, used + 1);
     return next().catch((error: unknown) => {
-      // Nothing was executed when a person hasn't agreed.
-      if (error instanceof CamelError && NOT_EXECUTED.has(error.code))
+      // Nothing was executed where a person was to agree and hasn't.
+      if (call.verdict?.decision === "ask" && call.isApproved !== true)
         counts.set(key, (counts.get(key) ?? 1) - 1);
       throw error;
     });
   };
 }
-
-const NOT_EXECUTED: ReadonlySet<string> = new Set(["approval_denied", "approval_required"]);

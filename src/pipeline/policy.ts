@@ -197,6 +197,10 @@ function decideInLayer(
   );
 }
 
+function isScope({ place }: PolicyLayer): boolean {
+  return (place?.key.length ?? 0) > 0;
+}
+
 function placeIn({ place }: PolicyLayer, ...key: (string | number)[]): { place?: Place } {
   return place === undefined ? {} : { place: { file: place.file, key: [...place.key, ...key] } };
 }
@@ -300,10 +304,11 @@ function byPath(
         change: "It is built in and can't be changed.",
       };
     }
+    const theirs = hit(autonomy.sensitiveFiles);
     const secret =
-      hit(autonomy.sensitiveFiles) ?? (autonomy.allowSensitiveFiles ? undefined : hit(SENSITIVE_FILES));
-    const isTheirs = secret !== undefined && autonomy.sensitiveFiles.includes(secret);
-    if (secret !== undefined && (isTheirs || hit(NOT_SENSITIVE) === undefined)) {
+      theirs ?? (autonomy.allowSensitiveFiles === false ? secretBuiltIn(spellings, matchPath) : undefined);
+    const isTheirs = theirs !== undefined;
+    if (secret !== undefined) {
       return {
         decision: "deny",
         rule: `"${shown}" matches the sensitive file pattern "${secret}"`,
@@ -311,9 +316,19 @@ function byPath(
         ...(isTheirs && placeIn(layer, "autonomy", "sensitiveFiles")),
         change: isTheirs
           ? `Remove it from autonomy.sensitiveFiles in ${layer.source}.`
-          : "Set autonomy.allowSensitiveFiles: true in your own config file.",
+          : `Set autonomy.allowSensitiveFiles: true in ${isScope(layer) ? layer.source : "your own config file"}.`,
       };
     }
   }
   return undefined;
+}
+
+/** A template holds no secret; a link that is called like one may lead to a file that does. */
+function secretBuiltIn(spellings: readonly string[], matchPath: PathMatcher): string | undefined {
+  // Nearly always: the exceptions needn't be asked.
+  if (matchPath(SENSITIVE_FILES, spellings) === undefined) return undefined;
+  return matchPath(
+    SENSITIVE_FILES,
+    spellings.filter((one) => matchPath(NOT_SENSITIVE, [one]) === undefined),
+  );
 }

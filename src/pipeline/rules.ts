@@ -1,4 +1,6 @@
+import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
 import picomatch from "picomatch";
 import type { Rule } from "../config.ts";
 import { literalPath, matchesName } from "../shared/glob.ts";
@@ -11,24 +13,34 @@ const compiledExact = new Map<string, Matcher>();
 
 /**
  * Path globs. Dot files match too, and case is ignored: on a case-insensitive disk `.ENV` is `.env`, and a
- * pattern that protects must not depend on the disk; so it is with the two ways to write an accent. A pattern
- * without a glob also covers what lies below it.
+ * pattern that protects must not depend on the disk; so it is with the two ways to write an accent, and with what
+ * some disks leave out of a name. A pattern without a glob also covers what lies below it, and one that leads
+ * through a link covers what the link leads to.
  */
 export function matchesPath(pattern: string, path: string): boolean {
-  return matcherOf(pattern, compiled, OPTIONS)(comparable(path));
+  const matcher = matcherOf(pattern, compiled, OPTIONS, globsThatRefuse);
+  return namesOnDisks(path).some(matcher);
 }
 
-/** The same for a pattern that allows, where case counts: on most disks `Docs` is another folder than `docs`. */
+/**
+ * The same for a pattern that allows, where case counts: on most disks `Docs` is another folder than `docs`. No link
+ * is followed: somebody else may have put it there.
+ */
 export function allowsPath(pattern: string, path: string): boolean {
-  return matcherOf(pattern, compiledExact, EXACT)(comparable(path));
+  return matcherOf(pattern, compiledExact, EXACT, globsOf)(comparable(path));
 }
 
 type Matcher = (path: string) => boolean;
 
-function matcherOf(pattern: string, known: Map<string, Matcher>, options: typeof OPTIONS): Matcher {
+function matcherOf(
+  pattern: string,
+  known: Map<string, Matcher>,
+  options: typeof OPTIONS,
+  globs: (pattern: string) => string[],
+): Matcher {
   let matcher = known.get(pattern);
   if (matcher === undefined) {
-    matcher = picomatch(globsOf(pattern), options);
+    matcher = picomatch(globs(pattern), options);
     if (known.size > 2000) known.clear();
     known.set(pattern, matcher);
   }
@@ -39,6 +51,27 @@ function comparable(path: string): string {
   return path.replaceAll("\\", "/").normalize("NFC");
 }
 
+/**
+ * A path as given, and as the disks of macOS and Windows know it: they pass over characters that don't show, over dots
+ * and blanks at the end of a name, and a name's part after a colon is the same file.
+ */
+function namesOnDisks(path: string): string[] {
+  const given = comparable(path);
+  const plain = given
+    .split("/")
+    .map(
+      (name) =>
+        name
+          .replace(HIDDEN, "")
+          .replace(/(?<=.):.*$/, "")
+          .replace(/[. ]+$/, "") || name,
+    )
+    .join("/");
+  return plain === given ? [given] : [given, plain];
+}
+
+const HIDDEN = /\p{Default_Ignorable_Code_Point}/gu;
+
 const OPTIONS = { dot: true, nocase: true };
 const EXACT = { dot: true, nocase: false };
 
@@ -47,6 +80,26 @@ function globsOf(pattern: string): string[] {
   const whole = isBelowHome ? literalPath(homedir()) + pattern.slice(1) : pattern;
   const expanded = whole.replace(/\/+$/, "").normalize("NFC");
   return [expanded, `${expanded}/**`];
+}
+
+function globsThatRefuse(pattern: string): string[] {
+  const globs = globsOf(pattern);
+  const [glob = ""] = globs;
+  const { base } = picomatch.scan(glob);
+  const named = base.replace(/\\(.)/g, "$1");
+  const real = isAbsolute(named) ? realName(named) : named;
+  return real === named ? globs : [...globs, ...globsOf(literalPath(real) + glob.slice(base.length))];
+}
+
+/** Of what isn't there, its deepest folder that is. */
+function realName(path: string): string {
+  try {
+    // eslint-disable-next-line node/no-sync -- once for each pattern, at its first use
+    return realpathSync.native(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realName(parent), path.slice(parent.length));
+  }
 }
 
 interface Sieve {
@@ -74,8 +127,9 @@ export function firstMatch(patterns: readonly string[], paths: readonly string[]
   const passes = (path: string): boolean => {
     let answer = known.get(path);
     if (answer === undefined) {
-      const spelled = comparable(path);
-      answer = expression === undefined || expression.test(spelled) || literal.has(spelled);
+      answer = namesOnDisks(path).some(
+        (name) => expression === undefined || expression.test(name) || literal.has(name),
+      );
       if (known.size >= MOST_KNOWN) known.clear();
       known.set(path, answer);
     }
@@ -86,7 +140,7 @@ export function firstMatch(patterns: readonly string[], paths: readonly string[]
 }
 
 function sieveOf(patterns: readonly string[]): Sieve {
-  const globs = patterns.flatMap(globsOf);
+  const globs = patterns.flatMap(globsThatRefuse);
   const sources = globs.map((glob) => picomatch.makeRe(glob, OPTIONS).source);
   // A reference to a group would mean another one in the expression of all.
   const canJoin = !sources.some((source) => /\\[1-9k]/.test(source));

@@ -70,11 +70,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     whenThere(call.trial ?? find(call) ?? findNew(call), (tool) => resolveFor(tool, call));
 
   const resolveFor = (tool: ToolDef, asked: Call): MaybePromise<ResolvedCall> => {
-    const { maker } = tool;
-    const call =
-      maker === undefined
-        ? asked
-        : { ...asked, caller: { ...asked.caller, makers: [...(asked.caller.makers ?? []), maker] } };
+    const call = asCallOf(tool, asked);
     const args = tool.approvalDefaults === undefined ? call.args : filledIn(tool.approvalDefaults, call.args);
     const input = tool.parse === undefined ? parseInput(tool, args) : tool.parse(args);
     const context = options.contextFor(call);
@@ -99,6 +95,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     call: (call) => whenThere(options.ready(), () => whole(call)),
   };
+}
+
+/** Under the tool's own name, which rules go by, whatever prefix the host knows it with; and for its maker too. */
+function asCallOf(tool: ToolDef, call: Call): Call {
+  const { maker } = tool;
+  if (maker === undefined && call.name === tool.name) return call;
+  const { caller } = call;
+  const makers = maker === undefined ? caller.makers : [...(caller.makers ?? []), maker];
+  return { ...call, name: tool.name, caller: makers === undefined ? caller : { ...caller, makers } };
 }
 
 const NOTHING: Touches = {};

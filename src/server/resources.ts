@@ -4,7 +4,7 @@ import type { Clock } from "../shared/clock.ts";
 import { toCamelError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import type { Caller, ToolContext } from "../tools/context.ts";
-import { listMemoryFiles, resolveMemoryFile } from "../tools/memory/memory-files.ts";
+import { readableMemoryFiles, resolveMemoryFile } from "../tools/memory/memory-files.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { followFile } from "./follow-file.ts";
 
@@ -58,7 +58,7 @@ export function createMemoryResources(options: {
     async list(caller, roots) {
       if (!mayRead(caller)) return [];
       const context = options.contextFor(callFor(caller, new AbortController().signal, roots, ""));
-      const files = await listMemoryFiles(await context.memoryRoot());
+      const files = await readableMemoryFiles(await context.memoryRoot(), context);
       return files.map((file) => ({ uri: uriOf(file), name: file, mimeType: "text/markdown" }));
     },
     async read(uri, caller, signal, roots) {

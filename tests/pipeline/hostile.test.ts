@@ -183,6 +183,17 @@ describe("an approval", () => {
   });
 });
 
+test("a prefix of the tools' names gets round no rule", async () => {
+  const box = await sandbox({
+    "home/config.yaml":
+      "tools: { prefix: camel_ }\nrules: [{ tool: memory_search, path: memory/private/**, decision: deny }]\n",
+    "workspace/memory/private/x.md": "the zebra password\n",
+  });
+  const camel = await startCamel(box);
+  for (const name of ["memory_search", "camel_memory_search"])
+    expect(JSON.stringify(await call(camel, name, { query: "zebra" }))).not.toContain("zebra password");
+});
+
 describe("memory by another spelling", () => {
   test("a backslash gets round no forbidden path", async () => {
     const box = await sandbox({

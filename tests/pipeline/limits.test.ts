@@ -96,10 +96,14 @@ describe("maxExecutionsPerRun", () => {
     expect((await call(camel, "probe", {}, { sessionId: "next" })).isError).toBeUndefined();
   });
 
-  test("a call that a person refused doesn't count", async () => {
+  test("a call that a person refused, or that left while it waited for one, doesn't count", async () => {
     const tool = probe({ maxExecutionsPerRun: 1 }, undefined, { needsApproval: true });
     const camel = await withTool(tool);
     expect((await call(camel, "probe", {})).code).toBe("approval_required");
+    const leaving = new AbortController();
+    const left = () => (leaving.abort(), Promise.reject(new Error("gone")));
+    const call1 = { ...callOf("probe", {}), signal: leaving.signal, ask: left };
+    expect((await camel.dispatcher.call(call1)).code).toBe("cancelled");
     const yes = () => Promise.resolve({ action: "accept" as const, content: { approve: true } });
     expect((await camel.dispatcher.call({ ...callOf("probe", {}), ask: yes })).text).toBe("run 1");
     expect((await call(camel, "probe", {})).code).toBe("limit_reached");

@@ -1,3 +1,5 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { configSchema } from "../../src/config.ts";
@@ -10,7 +12,8 @@ import {
   type PolicyLayer,
   type Verdict,
 } from "../../src/pipeline/policy.ts";
-import { firstMatch, matchesPath, ruleMatches } from "../../src/pipeline/rules.ts";
+import { allowsPath, firstMatch, matchesPath, ruleMatches } from "../../src/pipeline/rules.ts";
+import { sandbox } from "../harness.ts";
 
 const STRICTNESS: Record<Decision, number> = { allow: 0, ask: 1, deny: 2 };
 const EFFECTS = ["read", "write", "exec", "network", "schedule", "extend"] as const;
@@ -118,7 +121,11 @@ describe("policy", () => {
     for (const p of ["/etc/passwd", "/w/.env", "/w/.ENV", "/w/a/.env.local", "/w/id_rsa", "/w/.ssh/config"]) {
       expect(verdict([open], about(p, "read")).decision, p).toBe("deny");
     }
-    expect(verdict([open], about("/w/.git/hooks/pre-commit", "write")).decision).toBe("deny");
+    // The last ones are `.git` too on the disks of macOS and Windows.
+    for (const folder of [".git", ".GIT", ".git.", ".git ", ".g\u200Cit", ".git::$INDEX_ALLOCATION"])
+      expect(verdict([open], about(`/w/${folder}/hooks/x`, "write")).decision, folder).toBe("deny");
+    const link = { spellings: ["/w/.env.example", "/w/.env"], access: "read" as const };
+    expect(verdict([open], { ...about("", "read"), paths: [link] }).decision).toBe("deny");
     expect(verdict([open], about("/w/.git/HEAD", "read")).decision).toBe("allow");
     expect(verdict([open], about("/w/.env.example", "read")).decision).toBe("allow");
     expect(verdict([open], about("/w/.gitignore", "write")).decision).toBe("allow");
@@ -189,6 +196,40 @@ describe("policy", () => {
       "f (scopes[2])",
     ]);
   });
+});
+
+test("a scope that says nothing of sensitive files leaves them to its base", () => {
+  const about: Facts = {
+    tool: "x",
+    effect: "read",
+    commands: [],
+    urls: [],
+    needsApproval: false,
+    paths: [{ spellings: ["/w/.env"], access: "read" }],
+  };
+  const decided = (scope: object, base = true): Verdict => {
+    const config = configSchema.parse({
+      autonomy: { allowSensitiveFiles: base },
+      scopes: [{ match: { agent: "kid" }, ...scope }],
+    });
+    return verdict(layersFor([{ source: "f", config }], { agentId: "kid", client: "c", depth: 0 }), about);
+  };
+  expect(decided({}).decision).toBe("allow");
+  expect(decided({ autonomy: { allowSensitiveFiles: true } }, false).decision).toBe("deny");
+  expect(decided({ autonomy: { allowSensitiveFiles: false } })).toMatchObject({
+    decision: "deny",
+    change: "Set autonomy.allowSensitiveFiles: true in f (scopes[0]).",
+  });
+});
+
+test("a path that leads through a link is forbidden by its real name too", async () => {
+  const box = await sandbox({ "workspace/real/x.md": "" });
+  const link = join(box.home, "link");
+  await symlink(join(box.workspace, "real"), link);
+  const denied = (pattern: string): boolean => matchesPath(pattern, join(box.workspace, "real/x.md"));
+  expect([link, `${link}/*.md`, `${link}/*.txt`].map(denied)).toEqual([true, true, false]);
+  // What allows never follows one.
+  expect(allowsPath(link, join(box.workspace, "real/x.md"))).toBe(false);
 });
 
 describe("patterns tried together", () => {

@@ -64,6 +64,16 @@ test("as one JSON argument, which no shell reads", async () => {
 });
 
 test.each([
+  ["cat <<<\n", "a script of several lines\n"],
+  ['echo "$1"\n', "one that says where the argument goes"],
+  ['if true; then\n  echo "${1}"\nfi\n', "one that ends with no command"],
+])("%j gets the argument, and bash never runs it: %s", async (bash) => {
+  const tool = { name: "shows", properties: { text: {} }, handler: { bash, injectArgsAs: "argv" } };
+  const camel = await startCamel(await withTools([tool]), { env: { PATH: process.env["PATH"] } });
+  expect((await call(camel, "shows", { text: "x" })).text).toBe('{"text":"x"}\n');
+});
+
+test.each([
   "PATH",
   "ld_preload",
   "bash_env",

@@ -59,7 +59,7 @@ describe.each(CLIENTS)("%s", (kind) => {
     expect(stopped.count).toBe(0);
   });
 
-  test("can't follow what it may not read", async () => {
+  test("neither follows nor hears the name of what it may not read", async () => {
     const box = await sandbox({
       "workspace/other.md": "no\n",
       "workspace/memory/private/a.md": "no\n",
@@ -68,6 +68,10 @@ describe.each(CLIENTS)("%s", (kind) => {
     const client = await connect(kind, box);
     await expect(client.follow("memory:///other.md", () => {})).rejects.toThrow();
     await expect(client.follow("memory:///memory/private/a.md", () => {})).rejects.toThrow();
+    expect(JSON.stringify(await client.listResources())).not.toContain("memory/private");
+    const missing = await client.callTool({ name: "memory_get", arguments: { filePath: "memory/no.md" } });
+    expect(missing.content[0]?.text).toContain("not_found");
+    expect(JSON.stringify(missing)).not.toContain("memory/private");
   });
 });
 

@@ -43,9 +43,8 @@ function asTool(
   env: NodeJS.ProcessEnv,
 ): ToolDef {
   const { name, description, handler, cwd, timeoutSeconds, outputBytes } = definition;
-  // Quoted, so that the one argument stays one, whatever is in it.
   const takesArgument = handler.injectArgsAs !== "env";
-  const script = takesArgument ? `${handler.bash} "$@"` : handler.bash;
+  const script = takesArgument ? withArgument(handler.bash) : handler.bash;
   return {
     name,
     title: name,
@@ -99,6 +98,15 @@ function asTool(
       );
     },
   };
+}
+
+/**
+ * A script that says where its argument goes is left as it is; any other gets it at the end of its last command, quoted,
+ * so that it stays one whatever is in it. On a line of its own bash would run it.
+ */
+function withArgument(script: string): string {
+  const read = script.replace(/'[^']*'/g, "");
+  return /\$(?:[1@*]|\{[1@*])/.test(read) ? script : `${script.trimEnd()} "$@"`;
 }
 
 function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {

@@ -35,7 +35,7 @@ export async function resolveMemoryFile(root: string, requested: string): Promis
  * All memory files as `MEMORY.md` or `memory/…`, sorted; hidden names and links are left out. `pattern` is a glob over
  * those names; one without a folder is compared with the file's own name.
  */
-export async function listMemoryFiles(root: string, limit = 10_000, pattern = "**"): Promise<string[]> {
+async function listMemoryFiles(root: string, pattern: string): Promise<string[]> {
   const { default: glob } = await import("fast-glob");
   const patterns = pattern.includes("/") || pattern === "**" ? [pattern] : [pattern, `**/${pattern}`];
   const found = await glob(patterns, {
@@ -49,8 +49,26 @@ export async function listMemoryFiles(root: string, limit = 10_000, pattern = "*
   const files = found.filter((path) => MEMORY_FILE.test(path)).sort();
   // Names that differ by case are one file to people.
   const hasMain = files.includes("MEMORY.md");
-  return files.filter((path) => path !== "memory.md" || !hasMain).slice(0, limit);
+  return files.filter((path) => path !== "memory.md" || !hasMain);
 }
+
+/** Those of them that policy lets the caller read: a name alone can say too much. */
+export async function readableMemoryFiles(
+  root: string,
+  context: Pick<ToolContext, "mayRead">,
+  { limit = 10_000, pattern = "**" }: { limit?: number; pattern?: string } = {},
+): Promise<string[]> {
+  const files = await listMemoryFiles(root, pattern);
+  const readable: string[] = [];
+  for (let at = 0; at < files.length && readable.length < limit; at += AT_ONCE) {
+    const some = files.slice(at, at + AT_ONCE);
+    const answers = await Promise.all(some.map((file) => context.mayRead(join(root, file), ["memory_get"])));
+    readable.push(...some.filter((_, index) => answers[index]));
+  }
+  return readable.slice(0, limit);
+}
+
+const AT_ONCE = 200;
 
 /** The ignored names above are globs, and those take memory-old for memory. */
 const MEMORY_FILE = /^(?:memory\.md|memory\/.+\.md)$/i;

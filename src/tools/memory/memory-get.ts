@@ -3,8 +3,9 @@ import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CamelError } from "../../shared/errors.ts";
 import { displayPath, openInside } from "../../shared/paths.ts";
+import type { ToolContext } from "../context.ts";
 import { defineTool } from "../tool.ts";
-import { listMemoryFiles, memoryRootOf, resolveMemoryFile } from "./memory-files.ts";
+import { memoryRootOf, readableMemoryFiles, resolveMemoryFile } from "./memory-files.ts";
 
 /** Past this many characters reading stops; the answer says where to go on. Keeps a 1 GB file from filling memory. */
 const MAX_CHARS = 1_000_000;
@@ -42,7 +43,7 @@ export const memoryGet = defineTool({
       throw new CamelError("invalid_input", `${wrong}; it starts at 1.`, { next: "Use 1 or more." });
     }
     const { root, path, prefix } = await memoryRootOf(filePath, context);
-    const orMissing = (error: unknown): Promise<never> => missing(error, root, filePath, prefix);
+    const orMissing = (error: unknown): Promise<never> => missing(error, root, filePath, prefix, context);
     const real = await resolveMemoryFile(root, path).catch(orMissing);
     const handle = await openInside(root, real).catch(orMissing);
     try {
@@ -82,10 +83,16 @@ export const memoryGet = defineTool({
   },
 });
 
-async function missing(error: unknown, root: string, filePath: string, prefix: string): Promise<never> {
+async function missing(
+  error: unknown,
+  root: string,
+  filePath: string,
+  prefix: string,
+  context: ToolContext,
+): Promise<never> {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
-  const files = (await listMemoryFiles(root, 12)).map((file) => prefix + file);
+  const files = (await readableMemoryFiles(root, context, { limit: 12 })).map((file) => prefix + file);
   throw new CamelError("not_found", `There is no memory file "${filePath}".`, {
     next: files.length === 0 ? "The memory is empty so far." : `Existing files: ${files.join(", ")}.`,
     details: { files },

@@ -1,9 +1,8 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
 import type { ToolContext } from "../context.ts";
 import { defineTool } from "../tool.ts";
-import { listMemoryFiles } from "./memory-files.ts";
+import { readableMemoryFiles } from "./memory-files.ts";
 
 const schema = z.object({
   action: z.enum(["list", "stats", "reindex"]),
@@ -75,9 +74,8 @@ async function list(
   const files: string[] = [];
   for (const { root, prefix } of roots) {
     const inRoot = prefix !== "" && pattern.startsWith(prefix) ? pattern.slice(prefix.length) : pattern;
-    for (const file of await listMemoryFiles(root, undefined, inRoot)) {
-      if (await context.mayRead(join(root, file), ["memory_get"])) files.push(prefix + file);
-    }
+    for (const file of await readableMemoryFiles(root, context, { pattern: inRoot }))
+      files.push(prefix + file);
   }
   return { text: files.join("\n") || "There are no such memory files.", structured: { files } };
 }
