@@ -16,7 +16,11 @@ export const LISTED = [
     " ",
   ),
   ..."if for while case export set hash python3.12 perl5.36 column uniq java go".split(" "),
-  ..."mytool ctags objdump tsc chpst".split(" "),
+  ..."mytool ctags objdump tsc chpst unzip fd yq docker systemctl zcat gunzip printf test rails zx".split(
+    " ",
+  ),
+  "A=1",
+  "GIT_EXTERNAL_DIFF=./x",
 ];
 
 const shellSyntax = [
@@ -272,6 +276,21 @@ const nearlyHarmlessScripts = [
   "sed -n '2{w CANARY' file",
   "sed 'y/a/b/;e' file",
   "sed -e",
+  `awk '{x = $1 > 3; print x > "CANARY"}' file`,
+  "awk '{print $1,\n $2 > f}' file",
+  "awk '{print $1, # ;\n b > f}' file",
+  `awk '{print "a;" b > f}' file`,
+  "awk '{print /a;/ b > f}' file",
+  "awk '{while (x > 1) print x > f}' file",
+  "awk '{print a == b ? c : d > f}' file",
+  "sed 's@a@b@w CANARY' file",
+  "sed ':a;w CANARY' file",
+  "sed 'ba;e' file",
+  "sed ':a\nw CANARY' file",
+  "sed '2a hello\ne touch CANARY' file",
+  "sed '2a hello\\\nx\nw CANARY' file",
+  "sed '1i\\' -e 'w CANARY' -e 'w CANARY' file",
+  "sed -e '1i\\' -e x -e 'w CANARY' file",
   // Where a pattern ends depends on the sed, so that for some of them a file is written.
   "sed 's/[/]/g;s/w CANARY/p/' file",
   "sed 's/[[:x:]/]/w CANARY/p/' file",
@@ -321,6 +340,70 @@ const otherNames = [
   'echo "$[1+1]"',
 ];
 
+/** What only lists or prints has uses that write, start something, or ask another machine. */
+const unpacking = [
+  "tar tf a.tar -I ./x",
+  "tar -tf a.tar -I./x",
+  "tar tf a.tar --use-compress-prog ./x",
+  "tar -tf a.tar --to-command=./x",
+  "tar -tf a.tar --checkpoint=1 --checkpoint-action=exec=./x",
+  "tar -tf a.tar -F ./x",
+  "tar -tf host:a.tar",
+  "tar tf user@host:a.tar",
+  "tar --list --file=host:a.tar",
+  "tar -tf a.tar -xf b.tar",
+  "tar -txf a.tar",
+  "tar --list --extract -f a.tar",
+  "tar -tf a.tar --index-file=CANARY",
+  "tar -cf CANARY file",
+  "unzip a.zip",
+  "unzip -l a.zip -d .",
+  "unzip -lo a.zip",
+  "gzip -c -S x file -r -d",
+  "gzip -d file.gz",
+  "gunzip file.gz",
+  "gunzip -k file.gz",
+  "zcat -S x file",
+];
+
+const otherReaders = [
+  "fd -x touch CANARY",
+  "fd -Hx rm",
+  "fd --exec=rm",
+  "fd --exe rm",
+  "fd . -X rm",
+  "fd -l foo",
+  "fd -e -- -x rm",
+  "yq -i .a=1 file",
+  "yq eval -Pi .a=1 file",
+  "yq -s .a file",
+  "yq -n 'load(\"/etc/passwd\")'",
+  "yq -n 'strenv(HOME)'",
+  "docker ps -H ssh://-oProxyCommand=x",
+  "docker -H tcp://x ps",
+  "docker --config ./x ps",
+  "docker images --host=tcp://y",
+  "docker logs -f web",
+  "docker run x",
+  "systemctl restart x",
+  "systemctl -H x status",
+  "systemctl status x --host=y",
+  "git symbolic-ref HEAD refs/heads/x",
+  "git symbolic-ref -d HEAD",
+  "git archive HEAD",
+  "git archive --list --output=CANARY",
+  "git range-diff --output=CANARY a...b",
+  "tree --output CANARY",
+  "rails runner x",
+  "zx x.mjs",
+];
+
+/** A shell that has these built in would compute what stands in the brackets. */
+const computedNames = ["test -v 'a[$(touch CANARY)]'", "printf -v 'a[$(touch CANARY)]' x"];
+
+/** Even where somebody listed the name with its value: it changes what the rest runs. */
+const assignments = ["A=1 ls", "GIT_EXTERNAL_DIFF=./x git diff"];
+
 const limits = [`echo ${"x ".repeat(9)}`, `echo ${"x".repeat(129)}`];
 
 /** None of these may run without somebody being asked. */
@@ -338,6 +421,10 @@ export const HOSTILE_LINES: readonly string[] = [
   ...nearlyHarmlessScripts,
   ...tellingOptions,
   ...otherNames,
+  ...unpacking,
+  ...otherReaders,
+  ...computedNames,
+  ...assignments,
   ...limits,
 ];
 
@@ -460,6 +547,30 @@ export const BENIGN_LINES: readonly string[] = [
   "git config user.name",
   "date +%F -d yesterday",
   "mytool status --format json",
+  "awk '{x = $1 > 3; print x}' file",
+  "awk '{max = ($1 > max) ? $1 : max} END {print max}' file",
+  "sed 's@/usr@/opt@g' file",
+  "sed ':a;N;$!ba;s/\\n/,/g' file",
+  "sed '2a hello' file",
+  "sed '1i\\hello world' file",
+  "tar -tf a.tar",
+  "tar tzf a.tgz",
+  "tar --list -f a.tar",
+  "unzip -l a.zip",
+  "gunzip -c a.gz",
+  "zcat a.gz",
+  "fd -e ts",
+  "fd -t f . src -H",
+  "yq .a file.yaml",
+  "yq -o json . file.yaml",
+  "docker ps -a",
+  "docker logs --tail 5 web",
+  "systemctl status nginx --no-pager",
+  "git symbolic-ref --short HEAD",
+  "git cherry -v main",
+  "git range-diff a...b",
+  "test -f file",
+  "printf '%s' -v",
 ];
 
 /** Values for a placeholder: each would make the canary if anything but the program read it. */

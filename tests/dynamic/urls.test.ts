@@ -66,7 +66,7 @@ const HOSTILE_URLS: readonly string[] = [
   ..."printer.local db.internal nas.lan wiki.corp intranet.home.arpa x.localdomain home.arpa local. router WPAD".split(
     " ",
   ),
-  ..."localhost4.localdomain4 localhost6.localdomain6 host.docker.internal kubernetes.default.svc.cluster.local".split(
+  ..."localhost4.localdomain4 localhost6.localdomain6 host.docker.internal kubernetes.default.svc.cluster.local kubernetes.default.svc vault.service.consul db.private x.onion".split(
     " ",
   ),
 ].map((host) => `http://${host}/latest/meta-data/`);

@@ -62,6 +62,13 @@ const SUBCOMMANDS: Record<string, Profile> = {
   describe: anything,
   blame: anything,
   annotate: anything,
+  cherry: anything,
+  "range-diff": anything,
+  // With a second name the first is made to mean it.
+  "symbolic-ref": (args) =>
+    args.filter((arg) => !arg.startsWith("-")).length === 1 &&
+    args.every((arg) => !arg.startsWith("-") || /^(?:-q|--short|--quiet)$/.test(arg)),
+  archive: (args) => args.length === 1 && /^(?:-l|--list)$/.test(args[0] ?? ""),
   var: anything,
   version: anything,
   // -O opens what it found in a pager.

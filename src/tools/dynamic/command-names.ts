@@ -18,7 +18,8 @@ const INTERPRETERS = words(`
   gforth maude coqtop lean idris picolisp crystal nim dart duckdb usql sqlcmd isql sqlplus clickhouse
   clickhouse-client cqlsh mycli pgcli litecli influx ipdb pudb bpython ptpython jupyter jupyter-lab radare2 r2 rabin2
   wine wine64 dosbox scilab sage gap gp blender perldoc pydoc ri rc runscript swiftc guestfish mksh-static redis
-  opencode codex claude gemini aider`);
+  opencode codex claude gemini aider nushell oksh loksh osh ysh ion jbang groovysh scala-cli marimo papermill zx xjc
+  rhino qjs quickjs txiki janet fennel hy gjs cjs d8 jsc`);
 
 /** Made to run another program. */
 const WRAPPERS = words(`
@@ -39,7 +40,10 @@ const WRAPPERS = words(`
   gnome-terminal xfce4-terminal x-terminal-emulator run-mailcap docker-compose docker-machine limactl multipass wsl
   proxychains-ng direnv asdf mise rbenv pyenv nvm fnm volta mosh-server qemu-x86_64 qemu-system-x86_64 sensible-editor
   sensible-pager sensible-browser editor pager x-www-browser firefox chromium google-chrome gnome-open kde-open
-  exo-open devbox lxd socket`);
+  exo-open devbox lxd socket concurrently cross-env env-cmd dotenv dotenvx run-s run-p npm-run-all onchange chokidar pssh
+  parallel-ssh pdsh clush dsh ts tsp nq chronic ifne pueue supervisord circusd honcho aws-vault envchain chamber op
+  pipenv virtualenv lazydocker guestmount virt-install virt-customize kvm ansible-console ansible-pull salt-call
+  salt-ssh colima lima finch devenv`);
 
 /** Run what a project's files tell them to. */
 const BUILDERS = words(`
@@ -55,7 +59,9 @@ const BUILDERS = words(`
   asciidoctor javadoc flask django-admin celery gunicorn uvicorn streamlit airflow dbt alembic nosetests behave robot
   locust coverage black ruff flake8 isort pyright terragrunt packer nomad consul vault serverless sls sam cdk helmfile
   kustomize k9s eksctl minikube kind act nix-env nix-store nixos-rebuild home-manager spack twine flit rye pixi
-  micromamba lake xcodebuild xcrun forge`);
+  micromamba lake xcodebuild xcrun forge rails esbuild parcel astro next nuxt remix playwright cypress nyc c8 ava tap tape
+  karma wdio storybook lint-staged husky semantic-release stylelint biome snakemake nextflow luigi fab protoc buf swig
+  cython cythonize mvnd antlr4 tsup unbuild conan vcpkg crossplane cdktf buildkitd kaniko`);
 
 /** Have options, commands or settings that start another program, or that write or send what they are given. */
 const EXEC_LIKE = words(`
@@ -99,6 +105,7 @@ const EXEC_LIKE = words(`
 
 const CODE = "runs code given to it";
 const OTHERS = "starts other programs";
+const SETS = "sets a variable, which can change what runs";
 
 const KINDS = new Map<string, string>([
   ...EXEC_LIKE.map((name): [string, string] => [name, "can start other programs or change the system"]),
@@ -115,6 +122,7 @@ function plainNames(program: string): string[] {
 
 /** Why a program can't pass by its name alone; undefined where nothing is known against it. */
 export function dangerOf(program: string): string | undefined {
+  if (/^\w+\+?=/.test(program)) return SETS;
   return plainNames(program)
     .map((name) => KINDS.get(name))
     .find((why) => why !== undefined);
@@ -123,7 +131,7 @@ export function dangerOf(program: string): string | undefined {
 /** Whether leave to run it once is leave to run anything: what it is given can change, or is a program itself. */
 export function runsAnything(program: string): boolean {
   const why = dangerOf(program);
-  return why === CODE || why === OTHERS;
+  return why === CODE || why === OTHERS || why === SETS;
 }
 
 const PRINTS_VERSION: Record<string, ReadonlySet<string>> = {

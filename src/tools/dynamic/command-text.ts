@@ -9,16 +9,21 @@ const AWK_REACHES_OUT =
 
 /**
  * Without each `>` that can only compare: `print > "x"` stands in braces, so before the first of them nothing is
- * written; and inside the parentheses of an `if` nothing is printed. No quote, slash or bracket may stand there, so
- * that the whole of it is either code or a part of one string.
+ * written; nor is it inside the parentheses of an `if`, or in a statement that doesn't print. No quote, slash, line or
+ * comment may stand there, so that the whole of it is either code or a part of one string.
  */
 function withoutComparisons(program: string): string {
   const brace = program.indexOf("{");
   const patterns = brace < 0 ? program : program.slice(0, brace);
   const actions = brace < 0 ? "" : program.slice(brace);
+  const compared = (code: string): string => code.replaceAll(">", " ");
   return (
-    patterns.replaceAll(">", " ") +
-    actions.replaceAll(/\bif\s*\([^(){}"'/\\;\n]*\)/g, (condition) => condition.replaceAll(">", " "))
+    compared(patterns) +
+    actions
+      .replaceAll(/\bif\s*\([^(){}"'/\\;\n]*\)/g, compared)
+      .replaceAll(/(?<=[;{}])[^;{}"'/\\#\r\n]*(?=[;}])/g, (statement) =>
+        /print/.test(statement) ? statement : compared(statement),
+      )
   );
 }
 
@@ -46,12 +51,16 @@ const sedText = (end: string): string => String.raw`(?:\\[^\n]|(?!${end})[^\\\n]
 const SED_PLACE = String.raw`(?:\d+(?:~\d+)?|\$|/${sedPattern("/")}/I?)`;
 const SED_ADDRESS = String.raw`(?:${SED_PLACE}(?:,(?:${SED_PLACE}|[+~]\d+))?\s*!?\s*)?`;
 /** `e` would run the line and `w` write it; these flags only choose. */
-const SED_REPLACES = ["/", "\\|", "#", ",", ":"]
+const SED_REPLACES = ["/", "\\|", "#", ",", ":", "@", "!", "%"]
   .map((end) => `s${end}${sedPattern(end)}${end}${sedText(end)}${end}[gpiImM\\d]*`)
   .join("|");
 const SED_MAPS = `y/${sedText("/")}/${sedText("/")}/`;
-const SED_COMMAND = String.raw`${SED_ADDRESS}(?:[pdqnNhHgGxPDl=]|${SED_REPLACES}|${SED_MAPS})?`;
-const SED_SCRIPT = new RegExp(String.raw`^\s*${SED_COMMAND}(?:\s*[;{}\n]\s*${SED_COMMAND})*\s*$`);
+const SED_COMMAND = String.raw`${SED_ADDRESS}(?:[pdqnNhHgGxPDl=]|[btT](?: ?\w+)?|${SED_REPLACES}|${SED_MAPS})?|:\w+`;
+/** `a`, `i` and `c` with all that follows on their line: text, if the line is the last one. */
+const SED_LAST = String.raw`(?:[;{}\n]\s*|^\s*)${SED_ADDRESS}[aic](?:\\|[ \t])[^\n\\]*`;
+const SED_SCRIPT = new RegExp(
+  String.raw`^\s*(?:${SED_COMMAND})(?:\s*[;{}\n]\s*(?:${SED_COMMAND}))*\s*(?:${SED_LAST})?$`,
+);
 const LONGEST_SED = 500;
 
 /** Options that only choose, such commands, files. */

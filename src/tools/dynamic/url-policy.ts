@@ -65,7 +65,8 @@ const LOOPBACK_NAMES =
   /^(?:localhost[46]?(?:\.localdomain[46]?)?|ip6-(?:localhost|loopback)|loopback)$|\.localhost$/;
 
 /** A name without a dot is completed by the network one is in; on the Internet there are none. */
-const PRIVATE_NAMES = /^[^.]+$|(?:^|\.)(?:local|internal|lan|home|corp|intranet|localdomain|home\.arpa)$/;
+const PRIVATE_NAMES =
+  /^[^.]+$|(?:^|\.)(?:local|internal|lan|home|corp|intranet|localdomain|home\.arpa|svc|consul|private|onion|alt|invalid)$/;
 
 /** Ports of other protocols, some of which read an HTTP request as commands of their own; browsers refuse most of them. */
 const NOT_HTTP: ReadonlySet<number> = new Set([
