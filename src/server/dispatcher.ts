@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { LoadedConfig } from "../config-load.ts";
 import type { Call, CallContext, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
 import { compose } from "../pipeline/compose.ts";
@@ -8,6 +7,7 @@ import { closest } from "../shared/glob.ts";
 import { whenThere, type MaybePromise } from "../shared/when-there.ts";
 import type { Caller } from "../tools/context.ts";
 import type { ToolDef, Touches } from "../tools/tool.ts";
+import { filledIn, parseInput } from "./parse-input.ts";
 
 /** The one door: whatever executes anything, calls `call`. */
 export interface Dispatcher {
@@ -125,49 +125,7 @@ async function execute(call: ResolvedCall): Promise<ToolResult> {
   return { ...result, text: typeof text === "string" ? text : JSON.stringify(structured) };
 }
 
-/** null is how some hosts say "not given". */
-function filledIn(defaults: Record<string, unknown>, args: unknown): unknown {
-  if (typeof args !== "object" || args === null) return args ?? defaults;
-  const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
-  return { ...args, ...defaults, ...Object.fromEntries(given) };
-}
-
 /** A tool with an action that only reads stays listed where writing is refused. */
 function weakestEffect(tool: ToolDef): ToolDef["effect"] {
   return tool.effectOf === undefined ? tool.effect : "read";
-}
-
-/** Unknown arguments are ignored: some hosts add one of their own to every call. */
-function parseInput(tool: ToolDef, args: unknown): Record<string, unknown> {
-  const parsed = tool.schema.safeParse(args ?? {});
-  if (parsed.success) return parsed.data;
-  const given = typeof args === "object" && args !== null ? Object.keys(args) : [];
-  const problems = parsed.error.issues.map(({ path, message }) => {
-    const [name] = path;
-    if (path.length !== 1 || typeof name !== "string" || given.includes(name))
-      return `${path.join(".") || "arguments"}: ${message}`;
-    return `${name} is missing: ${message.replace(/^Invalid \w+: /, "").replace(", received undefined", "")}`;
-  });
-  const known = Object.keys(tool.schema.shape);
-  const strange = given
-    .filter((key) => !known.includes(key))
-    .map((key) => {
-      const guess = closest(key, known);
-      return guess === undefined ? `"${key}" is unknown` : `"${key}" is unknown, did you mean "${guess}"?`;
-    });
-  throw new CamelError("invalid_input", `${tool.name}: ${[...problems, ...strange].join("; ")}.`, {
-    next: `Parameters: ${describeParameters(tool.schema)}. Correct the call and repeat it.`,
-    details: {
-      issues: parsed.error.issues.map((issue) => ({ path: issue.path.map(String), message: issue.message })),
-    },
-  });
-}
-
-function describeParameters(schema: z.ZodObject): string {
-  const names = (isOptional: boolean): string =>
-    Object.entries(schema.shape)
-      .filter(([, type]) => z.safeParse(type, undefined).success === isOptional)
-      .map(([name]) => name)
-      .join(", ");
-  return [names(false), names(true) && `optional: ${names(true)}`].filter(Boolean).join("; ");
 }

@@ -85,3 +85,15 @@ describe("a schema that would hang the server", () => {
     );
   });
 });
+
+describe("arguments sent as text", () => {
+  const parse = createInputParser("a_tool", { ...withPattern(".*"), required: ["text"] });
+
+  test.each([
+    ['{"text":"abc"}', "abc"],
+    ["abc", "abc"],
+    ['{"other":1}', '{"other":1}'],
+    ["{}", "{}"],
+    ["{not JSON", "{not JSON"],
+  ])("%s", (sent, text) => expect(parse(sent)).toEqual({ text }));
+});

@@ -162,7 +162,9 @@ export function createInputParser(
   const longest = longestInput(schema);
   return (args) => {
     const given: unknown =
-      typeof args === "string" && textName !== undefined ? { [textName]: args } : (args ?? {});
+      typeof args === "string"
+        ? (argumentsIn(args, properties) ?? (textName === undefined ? args : { [textName]: args }))
+        : (args ?? {});
     const refuse = (problems: readonly string[]): never => {
       throw new CamelError("invalid_input", `${tool}: ${problems.join("; ")}.`, {
         next: `Parameters: ${describe(schema)}. Correct the call and repeat it.`,
@@ -195,6 +197,18 @@ export function createInputParser(
         ),
     );
   };
+}
+
+/** Models send the arguments as JSON text too. Any other text, JSON or not, is what the one text parameter is for. */
+function argumentsIn(text: string, properties: Record<string, unknown>): object | undefined {
+  if (!text.trimStart().startsWith("{")) return undefined;
+  try {
+    const value = JSON.parse(text) as object;
+    const names = Object.keys(value);
+    return names.length > 0 && names.every((name) => Object.hasOwn(properties, name)) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function longestInput(schema: Record<string, unknown>): number {

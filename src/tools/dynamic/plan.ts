@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { CamelError } from "../../shared/errors.ts";
+import { CamelError, toCamelError } from "../../shared/errors.ts";
 import { closest } from "../../shared/glob.ts";
 import type { ToolContext } from "../context.ts";
 import type { Touches } from "../tool.ts";
@@ -83,7 +83,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CamelError("invalid_input", `The definition is not JSON: ${String(error)}.`, {
+    throw new CamelError("invalid_input", `The definition is not JSON: ${toCamelError(error).message}.`, {
       next: "Send the definition as a JSON object.",
     });
   }
@@ -185,6 +185,10 @@ function checkName(
 }
 
 export function noSuchTool(name: string, others: Iterable<string> = []): CamelError {
+  if (name === "")
+    return new CamelError("invalid_input", "name is missing: which tool?", {
+      next: 'See tool_create {"action": "list"}.',
+    });
   const near = closest(name, others);
   return new CamelError("not_found", `There is no tool "${name.slice(0, 100)}" made here.`, {
     next: `${near === undefined ? "" : `Did you mean "${near}"? `}See tool_create {"action": "list"}.`,

@@ -21,22 +21,26 @@ export const ACTIONS = [
 export type Action = (typeof ACTIONS)[number];
 
 const jsonObject = z.record(z.string(), z.unknown());
+const objectOrText = z.union([z.string(), jsonObject], "expected an object");
 
 const schema = z.object({
   action: z.enum(ACTIONS),
   name: z.string().nullable().optional(),
   description: z.string().nullable().optional(),
   strategy_hint: z.string().nullable().optional(),
-  definition: z.union([z.string(), jsonObject]).nullable().optional(),
+  definition: objectOrText.nullable().optional(),
   json: z
-    .union([z.string(), jsonObject, z.array(jsonObject)])
+    .union(
+      [z.string(), jsonObject, z.array(jsonObject)],
+      "expected JSON text, an object or an array of objects",
+    )
     .nullable()
     .optional(),
-  input: z.union([z.string(), jsonObject]).nullable().optional(),
+  input: objectOrText.nullable().optional(),
   query: z.string().nullable().optional(),
   version: z.number().int().min(1).nullable().optional(),
   // Not in the form: the fields of a definition that was written beside its name.
-  strategy: z.union([z.string(), jsonObject]).nullable().optional(),
+  strategy: objectOrText.nullable().optional(),
   input_schema: jsonObject.nullable().optional(),
 });
 

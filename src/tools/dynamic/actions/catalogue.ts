@@ -67,6 +67,10 @@ const GAP = 3;
 export async function searchTools(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const library = await context.dynamicTools.library();
   const query = input.query ?? input.description ?? input.name ?? "";
+  if (query.trim() === "")
+    throw new CamelError("invalid_input", "query is missing: what should the tool do?", {
+      next: 'Send words to look for, or see all with tool_create {"action": "list"}.',
+    });
   const usable = context.dynamicTools.usable(context.caller);
   const found = rank(query, library.all(context.caller))
     .filter((one) => usable.has(one.name))
