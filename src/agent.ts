@@ -5,7 +5,7 @@ import type { AgentEvent, RunResult } from "./runners/agent-loop.ts";
 import { systemClock } from "./shared/clock.ts";
 import { CamelError } from "./shared/errors.ts";
 import { newId } from "./shared/ids.ts";
-import { functionOf } from "./server/functions.ts";
+import { functionOf } from "./server/describe-tool.ts";
 
 export interface AgentOptions {
   /** Whose tools, policy, hooks and approvals the run has. */

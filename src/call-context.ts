@@ -3,7 +3,7 @@ import { mayReadPath, type AccessOptions } from "./pipeline/access.ts";
 import type { Call, CallContext } from "./pipeline/call.ts";
 import type { RunnerEnvironment } from "./runners/create.ts";
 import type { Runner } from "./runners/runner.ts";
-import { functionOf } from "./server/functions.ts";
+import { functionOf } from "./server/describe-tool.ts";
 import type { Dispatcher } from "./server/dispatcher.ts";
 import type { Clock } from "./shared/clock.ts";
 import { CamelError } from "./shared/errors.ts";

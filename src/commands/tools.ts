@@ -1,6 +1,6 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
-import { describeTool } from "../server/describe-tool.ts";
+import { describeTool, functionOf } from "../server/describe-tool.ts";
 import { closest } from "../shared/glob.ts";
 import type { ToolDef } from "../tools/tool.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
@@ -52,8 +52,7 @@ function described(tool: ToolDef, withSchema: boolean): Record<string, unknown> 
 
 /** The shape of the chat completions API: no `$schema`, parameters as they are. */
 function openAiTool(tool: ToolDef): Record<string, unknown> {
-  const { name, description, inputSchema } = describeTool(tool);
-  return { type: "function", function: { name, description, parameters: inputSchema } };
+  return { type: "function", function: functionOf(tool) };
 }
 
 function infoPage(tool: ToolDef): string {

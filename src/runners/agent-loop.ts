@@ -92,7 +92,9 @@ export async function runAgentLoop(loop: AgentLoop): Promise<RunResult> {
       endpoint,
       {
         ...requestOf(model, messages),
-        ...(withTools && tools.length > 0 ? { tools: tools.map(functionOf) } : {}),
+        ...(withTools && tools.length > 0
+          ? { tools: tools.map((tool) => ({ type: "function", function: tool })) }
+          : {}),
       },
       loop.signal,
       (delta) => {
@@ -185,10 +187,6 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function functionOf(tool: AgentTool): Record<string, unknown> {
-  return { type: "function", function: tool };
 }
 
 /** Thinking and effort in the words each kind of endpoint takes; one that knows neither gets neither. */

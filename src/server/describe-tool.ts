@@ -38,6 +38,12 @@ export function describeTool(tool: ToolDef, prefix = ""): Tool {
   return { name: prefix + tool.name, ...rest };
 }
 
+/** A tool in the words of function calling, as chat endpoints take it. */
+export function functionOf(tool: ToolDef) {
+  const { name, description = "", inputSchema: parameters } = describeTool(tool);
+  return { name, description, parameters };
+}
+
 type JsonSchema = { type: "object"; [key: string]: unknown };
 
 export interface JsonSchemas {

@@ -7,7 +7,7 @@ import { runAgentLoop, type AgentModel } from "../../src/runners/agent-loop.ts";
 import { resolveApiKey } from "../../src/runners/api-key.ts";
 import { runnerSchema } from "../../src/config-cron.ts";
 import { systemClock, type Clock } from "../../src/shared/clock.ts";
-import { sandbox, startCamel } from "../harness.ts";
+import { call, sandbox, startCamel } from "../harness.ts";
 import {
   calls,
   chatServer,
@@ -360,6 +360,18 @@ describe("runAgent", () => {
     expect(requests[0]?.tools?.map((tool) => tool.function.name)).toEqual(
       expect.arrayContaining(["memory_search", "memory_get", "apply_patch", "cron"]),
     );
+  });
+
+  it("shows the model the parameters of tools that agents made", async () => {
+    const camel = await startCamel(await sandbox());
+    const input_schema = { type: "object", properties: { word: { type: "string" } }, required: ["word"] };
+    const strategy = { type: "js", source: "return input.word.length" };
+    const definition = { name: "count_letters", description: "Counts letters.", strategy, input_schema };
+    await call(camel, "tool_create", { action: "create", definition });
+    const server = await chatServer([says("3")]);
+    await runAgent({ camel, message: "How long is sky?", model: "m", baseUrl: server.baseUrl });
+    const offered = server.requests[0]?.tools?.map((tool) => tool.function);
+    expect(offered?.find(({ name }) => name === "count_letters")?.parameters).toMatchObject(input_schema);
   });
 
   it("is blocked by a hook before the prompt goes out", async () => {
