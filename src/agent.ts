@@ -2,7 +2,7 @@ import type { Camel } from "./camel.ts";
 import { runnerSchema } from "./config-cron.ts";
 import { libraryCaller } from "./call-tool.ts";
 import type { AgentEvent, RunResult } from "./runners/agent-loop.ts";
-import { systemClock } from "./shared/clock.ts";
+import { LONGEST_TIMER_MS, systemClock } from "./shared/clock.ts";
 import { CamelError } from "./shared/errors.ts";
 import { newId } from "./shared/ids.ts";
 import { functionOf } from "./server/describe-tool.ts";
@@ -56,7 +56,9 @@ export async function runAgent(options: AgentOptions): Promise<RunResult> {
   const sessionId = options.sessionId ?? newId("ses");
   const signals = [
     ...(options.signal === undefined ? [] : [options.signal]),
-    ...(options.timeoutMs === undefined ? [] : [AbortSignal.timeout(options.timeoutMs)]),
+    ...(options.timeoutMs === undefined
+      ? []
+      : [AbortSignal.timeout(Math.min(options.timeoutMs, LONGEST_TIMER_MS))]),
   ];
   const signal = signals.length === 0 ? new AbortController().signal : AbortSignal.any(signals);
   const caller = libraryCaller(options.agentId, sessionId);

@@ -86,7 +86,12 @@ export async function startHttp(
   wrap: (camel: Camel) => Camel = (camel) => camel,
 ): Promise<HttpServer & { camel: Camel }> {
   const camel = await createIn(box, options);
-  const server = await serveOnHttp({ camel: wrap(camel), version: "0.0.0-test", port: 0 });
+  const server = await serveOnHttp({
+    camel: wrap(camel),
+    version: "0.0.0-test",
+    port: 0,
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
   onTestFinished(() => server.stop());
   return { ...server, camel };
 }

@@ -25,7 +25,7 @@ type Answer = ElicitResult;
 export function createHostQuestions(clock: Clock): HostQuestions {
   const calls = createParkedCalls<InputRequest, Answer, Result, Leg>({
     clock,
-    waitMs: WAIT_MS,
+    waitMs: () => WAIT_MS,
     maxParked: MAX_PARKED,
   });
   const running = new Set<RunningCall<InputRequest, Answer, Leg>>();

@@ -3,6 +3,7 @@ import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { ApprovalDecision, ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
+import { shownEntry } from "../pipeline/approval-question.ts";
 import { createPin, type Pin } from "../stores/pin.ts";
 import { hiddenQuestion, question } from "./input.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
@@ -78,8 +79,7 @@ type Answer = Pick<ApprovalDecision, "decision" | "remember" | "note">;
 
 /** Undefined: neither yes nor no. Each choice shows what it would leave in force. */
 async function askApproval({ session, always }: ApprovalRequest): Promise<Answer | undefined> {
-  const shown = (entries: readonly string[]): string =>
-    entries.map((entry) => JSON.stringify(entry)).join(", ");
+  const shown = (entries: readonly string[]): string => entries.map(shownEntry).join(", ");
   const choices = [
     { key: "y", remember: "once" as const, means: "once" },
     ...(session === undefined

@@ -30,13 +30,18 @@ export function questionFor(prompt: string, choices: Choices): Question {
 
 /** What each choice of the form means. */
 function explain({ session, always }: Choices): string[] {
-  const entries = (list: readonly string[]): string => list.map((one) => JSON.stringify(one)).join(", ");
+  const entries = (list: readonly string[]): string => list.map(shownEntry).join(", ");
   return [
     ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
     always === undefined
       ? '"Always" isn\'t offered: no narrow rule would cover this call.'
       : `"Always" adds to approvals.allowlist in your config: ${entries(always)}`,
   ];
+}
+
+/** A tool's name alone is easily taken for this call of it. */
+export function shownEntry(entry: string): string {
+  return `${JSON.stringify(entry)}${entry.includes(":") ? "" : " (every call of it)"}`;
 }
 
 function formFor({ session, always }: Choices): Record<string, unknown> {

@@ -39,7 +39,7 @@ export function timeout(options: { clock: Clock; seconds(call: ResolvedCall): nu
       const deadline = endAfter(seconds * 1000, () => {
         end(
           new CamelError("timeout", `${call.name} took longer than ${seconds} s and was stopped.`, {
-            next: "Ask for less in one call, or raise limits.timeoutSeconds in the config.",
+            next: "Ask for less in one call. The user can raise timeoutSeconds: of the tool's entry in limits.tools or clientTools, else of limits.",
           }),
         );
       });

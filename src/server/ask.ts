@@ -13,13 +13,15 @@ import {
 import { errorResult } from "../pipeline/answer-errors.ts";
 import type { Answer, Ask, Question, ToolResult } from "../pipeline/call.ts";
 import { canonicalJson, sha256Hex } from "../shared/canonical.ts";
-import type { Clock } from "../shared/clock.ts";
+import { LONGEST_TIMER_MS, type Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { createParkedCalls } from "../shared/parked-calls.ts";
 import type { Caller } from "../tools/context.ts";
 
-/** How long a person may think. */
-const WAIT_MS = 10 * 60_000;
+/** Added to a person's time: how long a call that had to go on without them waits to be fetched. */
+const MORE_MS = 10 * 60_000;
+/** What a state leads to has a time of its own. */
+const STATE_SECONDS = 30 * 24 * 3_600;
 const MAX_PARKED = 200;
 const KEY = "question";
 
@@ -54,20 +56,28 @@ export interface RunningLeg {
   current(): ServerContext | undefined;
 }
 
-export function createAsking({ clock }: { clock: Clock }): Asking {
+export function createAsking(options: {
+  clock: Clock;
+  /** How long a person may think. */
+  personSeconds: () => number;
+}): Asking {
   // Made at the first question: a start that asks nothing needs no key, and so no node:crypto.
   let codec: RequestStateCodec<{ ticket: string }> | undefined;
   const states = (): RequestStateCodec<{ ticket: string }> =>
     (codec ??= createRequestStateCodec<{ ticket: string }>({
       key: process.getBuiltinModule("node:crypto").randomBytes(32),
-      ttlSeconds: WAIT_MS / 1000,
+      ttlSeconds: STATE_SECONDS,
     }));
   const calls = createParkedCalls<
     Question,
     Answer,
     ToolResult,
     { signal: AbortSignal; context: ServerContext }
-  >({ clock, waitMs: WAIT_MS, maxParked: MAX_PARKED });
+  >({
+    clock: options.clock,
+    waitMs: () => options.personSeconds() * 1000 + MORE_MS,
+    maxParked: MAX_PARKED,
+  });
 
   const runModern = async (
     request: AskingRequest,
@@ -130,9 +140,10 @@ async function askNow(
 ): Promise<Answer | undefined> {
   const until = AbortSignal.any([signal, context.mcpReq.signal]);
   try {
+    // Whoever asks ends the waiting by the signal.
     const { action, content } = await context.mcpReq.send(
       { method: "elicitation/create", params: { mode: "form", ...formOf(question) } },
-      { signal: until, timeout: WAIT_MS },
+      { signal: until, timeout: LONGEST_TIMER_MS },
     );
     return { action, ...(content === undefined ? {} : { content }) };
   } catch (error) {

@@ -7,6 +7,9 @@ export interface Clock {
   setTimeout(callback: () => void, milliseconds: number): { cancel(): void };
 }
 
+/** Node fires a timer for longer than this at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   // Not performance.now(): its module would be loaded at every start for this alone.
@@ -15,7 +18,7 @@ export const systemClock: Clock = {
     return seconds * 1e3 + nanoseconds / 1e6;
   },
   setTimeout(callback, milliseconds) {
-    const timer = setTimeout(callback, milliseconds);
+    const timer = setTimeout(callback, Math.min(milliseconds, LONGEST_TIMER_MS));
     // A pending timer must not keep a server alive that its host has left.
     timer.unref();
     return { cancel: () => clearTimeout(timer) };

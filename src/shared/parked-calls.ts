@@ -53,7 +53,7 @@ interface State<Question, Answer, Result, Leg> {
 export function createParkedCalls<Question, Answer, Result, Leg extends { signal: AbortSignal }>(options: {
   clock: Clock;
   /** How long a question waits for the client. */
-  waitMs: number;
+  waitMs: () => number;
   maxParked: number;
 }): ParkedCalls<Question, Answer, Result, Leg> {
   type Call = State<Question, Answer, Result, Leg>;
@@ -101,7 +101,7 @@ export function createParkedCalls<Question, Answer, Result, Leg extends { signal
         if (parked.get(ticket) !== call) return;
         end(call);
         call.controller.abort(new CamelError("cancelled", "Nobody came back with an answer."));
-      }, options.waitMs);
+      }, options.waitMs());
       return next;
     }
     end(call);

@@ -72,7 +72,10 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   };
   const isValid = validated();
 
-  const asking = createAsking({ clock });
+  const asking = createAsking({
+    clock,
+    personSeconds: () => camel.config().settings.approvals.timeoutSeconds,
+  });
   const newServer = (caller: Peer, onClose: () => void = () => {}): Server =>
     createMcpServer(
       {

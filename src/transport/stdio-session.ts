@@ -25,7 +25,10 @@ export interface SessionOptions {
 /** The SDK on one host's connection. Loaded lazily: see stdio-opening.ts. */
 export function startSession(wire: Transport, options: SessionOptions): StdioSession {
   const { camel } = options;
-  const asking = createAsking({ clock: systemClock });
+  const asking = createAsking({
+    clock: systemClock,
+    personSeconds: () => camel.config().settings.approvals.timeoutSeconds,
+  });
   const servers = new Set<Server>();
   const makeServer = (): Server => {
     const server = createMcpServer(

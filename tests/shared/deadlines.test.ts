@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { systemClock } from "../../src/shared/clock.ts";
 import { createDeadlines } from "../../src/shared/deadlines.ts";
 import { createFakeClock } from "../fake-clock.ts";
 
@@ -34,4 +35,13 @@ test("a thousand that are met need no timer of their own", () => {
   });
   for (let index = 0; index < 1_000; index += 1) endAfter(50_000, () => {}).cancel();
   expect(timers).toBe(1);
+});
+
+test("a time longer than any timer of the system isn't over at once", async () => {
+  const passed: string[] = [];
+  const long = systemClock.setTimeout(() => passed.push("long"), 1e12);
+  // Node runs timers in the order of their times, and takes one that is too long for one of a millisecond.
+  await new Promise<void>((resolve) => setTimeout(resolve, 5));
+  long.cancel();
+  expect(passed).toEqual([]);
 });

@@ -15,7 +15,7 @@ function setup(maxParked = 10) {
       return { cancel: () => timers.delete(callback) };
     },
   };
-  const calls = createParkedCalls<string, string, string, Leg>({ clock, waitMs: 1_000, maxParked });
+  const calls = createParkedCalls<string, string, string, Leg>({ clock, waitMs: () => 1_000, maxParked });
   return { calls, timeIsUp: () => timers.forEach((timer) => timer()) };
 }
 const leg = (name = "leg", signal = new AbortController().signal): Leg => ({ name, signal });

@@ -128,8 +128,17 @@ test("failure, time-out and too much output are errors with what was said; the s
   ]);
   const camel = await startCamel(box, { env: { PATH: process.env["PATH"] } });
   expect((await call(camel, "fails", {})).text).toMatch(/tool_failed.*ended with 3\.\nwhy/);
-  expect((await call(camel, "hangs", {})).code).toMatch(/timeout|tool_failed/);
+  expect((await call(camel, "hangs", {})).text).toMatch(/timeout[\s\S]*0\.2 s[\s\S]*clientTools/);
   expect((await call(camel, "floods", {})).text).toContain("more than 1000 bytes");
+  // A limit for the tool counts, as for any other.
+  const limited = await withTools([
+    { name: "hangs", handler: { bash: "sleep 0.3; echo done" }, timeoutSeconds: 0.1 },
+  ]);
+  const config = await readFile(join(limited.home, "config.yaml"), "utf8");
+  const limits = { tools: [{ tool: "hangs", timeoutSeconds: 30 }] };
+  await limited.write("home/config.yaml", JSON.stringify({ ...JSON.parse(config), limits }));
+  const longer = await startCamel(limited, { env: { PATH: process.env["PATH"] } });
+  expect((await call(longer, "hangs", {})).text).toBe("done\n");
 });
 
 test("policy and approval hold for them, and a workspace's file can't bring any", async () => {

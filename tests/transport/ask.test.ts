@@ -1,6 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { systemClock } from "../../src/shared/clock.ts";
+import { createFakeClock } from "../fake-clock.ts";
 import { asking } from "../fixtures/asking.mjs";
 import {
   CLIENTS,
@@ -70,9 +72,9 @@ describe.each(CLIENTS)("%s", (kind) => {
 });
 
 describe("2026 era, by hand", () => {
-  async function connectByHand() {
-    const box = await sandbox();
-    const { url } = await startHttp(box, {}, asking);
+  async function connectByHand(config = "{}", clock = systemClock) {
+    const box = await sandbox({ "home/config.yaml": config });
+    const { url } = await startHttp(box, { clock }, asking);
     const client = new Client(
       { name: "by-hand", version: "1" },
       {
@@ -120,6 +122,15 @@ describe("2026 era, by hand", () => {
     await expect(call({ inputResponses: yes, requestState: `${requestState}x` })).rejects.toThrow(
       /Call again without it/,
     );
+  });
+
+  test("a person has the time that the config gives them, however long", async () => {
+    const clock = createFakeClock();
+    const { call } = await connectByHand("approvals: { timeoutSeconds: 3600 }", clock);
+    const { requestState } = await call();
+    clock.advance(59 * 60_000);
+    const back = await call({ inputResponses: yes, requestState });
+    expect(JSON.parse(back.content[0]?.text ?? "")).toMatchObject({ answers: [{ action: "accept" }] });
   });
 
   test("coming back without an answer is no answer", async () => {

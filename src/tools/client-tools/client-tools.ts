@@ -74,7 +74,6 @@ function asTool(
           cwd: cwd === undefined ? workspace : resolve(workspace, cwd),
           env: { ...definedOnly(env), ...variables },
           maxBytes: outputBytes,
-          timeoutMs: timeoutSeconds * 1000,
           clock: context.clock,
           signal: context.signal,
         },
@@ -83,11 +82,9 @@ function asTool(
       if (status === 0 && result.stopped === undefined)
         return { text: result.stdout === "" ? "(no output)" : result.stdout };
       const how =
-        result.stopped === "timeout"
-          ? `took longer than ${timeoutSeconds} s and was stopped`
-          : result.stopped === "overflow"
-            ? `wrote more than ${outputBytes} bytes and was stopped`
-            : `ended with ${status}`;
+        result.stopped === "overflow"
+          ? `wrote more than ${outputBytes} bytes and was stopped`
+          : `ended with ${status}`;
       const said = [result.stderr, result.stdout].filter((text) => text.trim() !== "").join("\n");
       throw new CamelError(
         "tool_failed",

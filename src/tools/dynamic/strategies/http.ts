@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from "../../../shared/clock.ts";
 import { CamelError } from "../../../shared/errors.ts";
 import type { Definition, StrategyOf } from "../definition.ts";
 import { getPath } from "../json-path.ts";
@@ -29,7 +30,10 @@ export const http: Engine = {
       policy,
       hosts: run.envelope.hosts,
       maxBytes: Math.min(strategy.max_bytes ?? policy.maxResponseBytes, policy.maxResponseBytes),
-      signal: AbortSignal.any([run.signal, AbortSignal.timeout(policy.timeoutSeconds * 1000)]),
+      signal: AbortSignal.any([
+        run.signal,
+        AbortSignal.timeout(Math.min(policy.timeoutSeconds * 1000, LONGEST_TIMER_MS)),
+      ]),
     });
     return result(run, strategy, answer);
   },

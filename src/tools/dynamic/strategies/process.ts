@@ -12,8 +12,6 @@ export interface ProcessOptions {
   env: Record<string, string>;
   /** Of standard output, and of standard error. */
   maxBytes: number;
-  /** Where `signal` doesn't end it in time. */
-  timeoutMs?: number;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -23,7 +21,7 @@ export interface ProcessResult {
   statuses: (number | string)[];
   stdout: string;
   stderr: string;
-  stopped?: "timeout" | "overflow" | "aborted";
+  stopped?: "overflow" | "aborted";
 }
 
 /** How long a program's children may hold its output open after it has ended. */
@@ -55,16 +53,11 @@ export function runProcesses(
       killAll();
     };
     const onAbort = (): void => stop("aborted");
-    const timer =
-      options.timeoutMs === undefined
-        ? undefined
-        : options.clock.setTimeout(() => stop("timeout"), options.timeoutMs);
     options.signal.addEventListener("abort", onAbort, { once: true });
     let finished = false;
     const finish = (): void => {
       if (finished) return;
       finished = true;
-      timer?.cancel();
       options.signal.removeEventListener("abort", onAbort);
       // What a program left behind in its group ends with it.
       killAll();

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { LONGEST_TIMER_MS } from "../../../shared/clock.ts";
 import { readText } from "../search/read-text.ts";
 import type { Ranking } from "../search/rank.ts";
 import type { Segment } from "../search/segment.ts";
@@ -45,7 +46,7 @@ export class SemanticIndex {
 
   constructor(settings: EmbeddingSettings, embed: Embed, home: string) {
     this.#embed = embed;
-    this.#timeoutMs = settings.timeoutSeconds * 1000;
+    this.#timeoutMs = Math.min(settings.timeoutSeconds * 1000, LONGEST_TIMER_MS);
     const { baseUrl, model, dimensions } = settings;
     const name = createHash("sha256")
       .update(JSON.stringify([baseUrl, model, dimensions]))
