@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ERROR_CODES, type ErrorCode } from "./shared/errors.ts";
 
 /** The part of the config's schema that says who may do what, how often, and who is asked. */
 const nameGlobs = z.array(z.string().min(1));
@@ -112,7 +113,10 @@ export const toolLimitsSchema = z.strictObject({
     .strictObject({
       maxRetries: z.number().int().min(0).max(10).optional(),
       backoffMs: z.number().int().min(1).optional(),
-      codes: z.array(z.string().min(1)).optional().describe("Error codes worth a retry."),
+      codes: z
+        .array(z.enum(Object.keys(ERROR_CODES) as ErrorCode[]))
+        .optional()
+        .describe("Error codes worth a retry. Default: those that errors.md calls retryable."),
     })
     .optional()
     .describe("Only idempotent tools are tried again."),
@@ -156,6 +160,9 @@ export const approvalsSchema = z.strictObject({
         .url()
         .optional()
         .describe("Address of `camel-mcp serve` as the reader of the webhook sees it."),
+    })
+    .refine(({ command, webhook }) => command !== undefined || webhook !== undefined, {
+      error: "name a command or a webhook; without one nobody is told.",
     })
     .optional()
     .describe("Who else is told about a request that waits."),

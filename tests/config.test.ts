@@ -14,6 +14,12 @@ describe("mistakes are named by file, line, column and key", () => {
     ["autonomy:\n  level: god\n", "2:3: autonomy.level: "],
     ["rules:\n  - tool: x\n    decision: maybe\n", "3:5: rules.0.decision: "],
     ["scopes:\n  - match: {}\n    tols: {}\n", '3:5: scopes.0.tols: unknown key. Did you mean "tools"?'],
+    // What could never have an effect.
+    [
+      "limits:\n  tools:\n    - tool: x\n      retry: { codes: [timeuot] }\n",
+      "4:24: limits.tools.0.retry.codes.0: ",
+    ],
+    ["approvals:\n  forward: {}\n", "2:3: approvals.forward: name a command or a webhook"],
     ["tools: [\n", "2:1: "],
     ["tools: {}\ntools: {}\n", "2:1: Map keys must be unique"],
     ["- a\n- b\n", "1:1: config: "],

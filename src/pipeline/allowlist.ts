@@ -48,7 +48,7 @@ function parse(entry: string): { tool: string; pattern: string | undefined } {
   const colon = entry.indexOf(":");
   return colon < 0
     ? { tool: entry, pattern: undefined }
-    : { tool: entry.slice(0, colon), pattern: entry.slice(colon + 1) };
+    : { tool: entry.slice(0, colon).trim(), pattern: entry.slice(colon + 1).trim() };
 }
 
 function thingsOf(facts: Facts): ((pattern: string) => boolean)[] {

@@ -549,6 +549,8 @@ describe("the allowlist is judged on facts", () => {
       coveringEntries(["Edit:src/*", "Edit:b.ts"], facts({ ...edit, paths: paths("src/a.ts", "b.ts") })),
     ).toEqual(["Edit:src/*", "Edit:b.ts"]);
     expect(coveringEntries(["Edit"], facts({ ...edit, paths: paths("anything") }))).toEqual(["Edit"]);
+    // As people write YAML.
+    expect(coveringEntries(["Edit: src/*"], facts({ ...edit, paths: paths("src/a.ts") }))).toBeDefined();
     // Another spelling is another file.
     for (const name of ["Src/a.ts", "src\u2215a.ts", "ѕrc/a.ts"])
       expect(coveringEntries(["Edit:src/*"], facts({ ...edit, paths: paths(name) }))).toBeUndefined();

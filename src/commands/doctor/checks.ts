@@ -107,6 +107,11 @@ function misspelled(camel: Camel): Finding[] {
   for (const { source, config } of layers) {
     for (const policy of [config, ...config.scopes]) {
       const named = [...policy.tools.allow, ...policy.tools.deny, ...policy.rules.map((rule) => rule.tool)];
+      if (policy === config)
+        named.push(
+          ...config.limits.tools.map((limits) => limits.tool),
+          ...config.approvals.allowlist.map((entry) => entry.split(":", 1)[0] ?? ""),
+        );
       for (const name of named) {
         const guess = all.includes(name) ? undefined : closest(name, all);
         if (guess !== undefined)
