@@ -195,7 +195,10 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       events,
       settings: () => settings().approvals,
       approveCommand: (id) => ownCommand(`approvals approve ${id}`, home),
-      remember: (entries) => addToAllowlist(paths.user, entries, clock),
+      remember: async (entries) => {
+        await addToAllowlist(paths.user, entries, clock);
+        await liveConfig.reload();
+      },
       forward: createForward({ store: approvals, keyFile, settings: () => settings().approvals, log }),
     });
   };

@@ -12,6 +12,8 @@ export interface LiveConfig {
   inForce(): LoadedConfig;
   /** Reads it again if its files changed, looking at most every 250 ms. A broken edit keeps the last good one. */
   refresh(): MaybePromise<void>;
+  /** The same at once, for what we wrote ourselves. */
+  reload(): Promise<void>;
 }
 
 const CHECK_MS = 250;
@@ -57,6 +59,7 @@ export async function createLiveConfig(options: {
   };
 
   return {
+    reload,
     current: () => loaded,
     inForce() {
       if (broken !== undefined) throw broken;

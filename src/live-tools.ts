@@ -2,6 +2,7 @@ import type { Config } from "./config.ts";
 import type { LoadedConfig } from "./config-load.ts";
 import type { LiveConfig } from "./live-config.ts";
 import type { Clock } from "./shared/clock.ts";
+import { CamelError } from "./shared/errors.ts";
 import type { Logger } from "./shared/log.ts";
 import { whenThere, type MaybePromise } from "./shared/when-there.ts";
 import type { Caller } from "./tools/context.ts";
@@ -44,6 +45,7 @@ export async function createLiveTools(options: {
   workspace: string;
 }): Promise<LiveTools> {
   const { home, env, clock, log, config, added, listed, workspace } = options;
+  checkNames(added);
   const settings = (): LoadedConfig["settings"] => config.current().settings;
   const listeners = new Set<() => void>();
   const tellListeners = (): void => {
@@ -130,4 +132,23 @@ export async function createLiveTools(options: {
       await dynamic.close();
     },
   };
+}
+
+/** What hosts take. */
+const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+
+/** A tool that nobody could call, or that is called in place of another, is a mistake of the program that adds it. */
+function checkNames(added: readonly ToolDef[]): void {
+  const names = new Set(builtinTools.map((tool) => tool.name));
+  for (const { name } of added) {
+    if (!TOOL_NAME.test(name))
+      throw new CamelError("invalid_input", `"${name}" can't be the name of a tool.`, {
+        next: "Use up to 64 letters, digits, dots, dashes and underscores.",
+      });
+    if (names.has(name))
+      throw new CamelError("already_exists", `There is a tool "${name}" already.`, {
+        next: "Give yours another name.",
+      });
+    names.add(name);
+  }
 }

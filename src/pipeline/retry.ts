@@ -23,11 +23,15 @@ export function retry(options: {
     next: Next,
   ): Promise<ToolResult> {
     const { maxRetries = 2, backoffMs = DEFAULT_BACKOFF_MS, codes, shouldRetry } = setting;
+    let failure: CamelError | undefined;
     for (let attempt = 0; ; attempt++) {
       try {
         return await next();
       } catch (thrown) {
+        // That the breaker opened meanwhile says less than what opened it.
         const error = toCamelError(thrown);
+        if (error.code === "circuit_open" && failure !== undefined) throw failure;
+        failure = error;
         const worthIt = codes === undefined ? error.retryable : codes.includes(error.code);
         if (!worthIt || attempt >= maxRetries || error.code === "cancelled" || call.signal.aborted)
           throw error;

@@ -164,6 +164,8 @@ describe("answers", () => {
     const fresh = await startCamel(box);
     await patch(fresh, "src/d.txt", remember("always"));
     const entry = `apply_patch:${join(box.workspace, "src/d.txt")}`;
+    // At once, not when the file is next looked at.
+    expect(fresh.config().settings.approvals.allowlist).toEqual([entry]);
     expect(shown).toContain(JSON.stringify(entry));
     const config = await readFile(join(box.home, "config.yaml"), "utf8");
     expect(config).toContain("# mine");

@@ -208,6 +208,15 @@ describe("retry", () => {
     expect(risky.runs()).toBe(1);
   });
 
+  test("what opened the breaker is told, not that it is open", async () => {
+    const limits = { retry: { maxRetries: 3, backoffMs: 1 }, circuitBreaker: { threshold: 2 } };
+    const tool = probe(limits, failing(9));
+    const camel = await withTool(tool, { clock: impatient([]) });
+    expect((await call(camel, "probe", {})).code).toBe("unavailable");
+    expect((await call(camel, "probe", {})).code).toBe("circuit_open");
+    expect(tool.runs()).toBe(2);
+  });
+
   test("a caller who leaves between two attempts ends it", async () => {
     const controller = new AbortController();
     const clock: Clock = {

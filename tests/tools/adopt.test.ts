@@ -22,6 +22,15 @@ test.each(["func", "invoke", "call", "run"] as const)(
   },
 );
 
+test.each([
+  ["memory_get", "already_exists"],
+  ["has blanks", "invalid_input"],
+  ["x".repeat(65), "invalid_input"],
+])("a tool called %s isn't added in silence", async (name, code) => {
+  const tools = [defineTool({ name, func: () => "never" })];
+  await expect(startCamel(await sandbox(), { tools })).rejects.toMatchObject({ code });
+});
+
 test("its approval, limits, cache and retry fields are kept", async () => {
   let runs = 0;
   const tool = defineTool({
