@@ -17,6 +17,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { refuseTopLevelAwait } from "./build-await.mjs";
+import { noBodyReader } from "./build-body-reader.mjs";
 import { directBuiltins } from "./build-builtins.mjs";
 import { finishedDefaults } from "./build-defaults.mjs";
 import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
@@ -111,6 +112,7 @@ function cliBundle(validator) {
       plugins: [
         directBuiltins(),
         lazyValidator(validator),
+        noBodyReader(),
         finishedDefaults(),
         finishedSchemas(),
         lightStart(),
@@ -135,7 +137,7 @@ function libraryBundle(validator) {
       ...shared,
       input: { index: "src/index.ts", client: "src/client/index.ts" },
       external: [/^zod($|\/)/],
-      plugins: [lazyValidator(validator)],
+      plugins: [lazyValidator(validator), noBodyReader()],
       onLog(level, log, handler) {
         // Lazy imports are for the CLI's start; what the library offers by name it loads anyway.
         if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") shared.onLog(level, log, handler);
