@@ -330,13 +330,18 @@ describe("shell tools, run for real beside a canary", () => {
         });
       await make("leaves_behind", "sh -c 'sleep 300 & echo $!'");
       await make("hangs_with_child", "sh -c 'sleep 300 & echo $! | tee child.pid; wait'");
+      // Out of its group: only Linux tells whose it is.
+      const detach = process.platform === "linux" ? "setsid " : "";
+      await make("hangs_with_daemon", `sh -c '${detach}sleep 300 & echo $! | tee daemon.pid; wait'`);
       const pids = [Number((await call(camel, "leaves_behind", {})).text)];
-      const hanging = call(later, "hangs_with_child", {});
-      const pidOf = () => readFile(join(box.workspace, "child.pid"), "utf8").then(Number, () => 0);
-      await expect.poll(pidOf).toBeGreaterThan(1);
-      pids.push(await pidOf());
-      clock.advance(3_600_000);
-      expect(await hanging).toMatchObject({ isError: true, code: "timeout" });
+      for (const kind of ["child", "daemon"]) {
+        const hanging = call(later, `hangs_with_${kind}`, {});
+        const pidOf = () => readFile(join(box.workspace, `${kind}.pid`), "utf8").then(Number, () => 0);
+        await expect.poll(pidOf).toBeGreaterThan(1);
+        pids.push(await pidOf());
+        clock.advance(3_600_000);
+        expect(await hanging).toMatchObject({ isError: true, code: "timeout" });
+      }
       for (const pid of pids) {
         expect(pid).toBeGreaterThan(1);
         await untilGone(pid);

@@ -62,6 +62,10 @@ describe("tool_create", () => {
     ["command", { strategy: { type: "shell", command: "echo {{text}}" } }],
     ["a strategy's name", { strategy: "shell", command_template: "echo {{text}}" }],
     ["a type alone", { type: "bash", command: "echo {{text}}" }],
+    ["no type", { strategy: { command: "echo {{text}}" } }],
+    ["no strategy", { command: "echo {{text}}" }],
+    ["a list of words", { strategy: { type: "shell", command: ["echo", "it's {x}", "{{text}}"] } }],
+    ["arguments beside the program", { strategy: { type: "shell", command: "echo", args: ["{{text}}"] } }],
     ["a list of steps", { strategy: { type: "composite", steps: ["base"] }, parameters: textSchema("text") }],
     ["steps with other keys", { strategy: { type: "chain", steps: [{ tool: "base", input: "{{input}}" }] } }],
     ["code", { strategy: { type: "javascript", code: "(input) => input.text" }, schema: textSchema("text") }],
@@ -103,6 +107,36 @@ describe("tool_create", () => {
     });
     expect(updated.text).toContain("version 2");
     expect((await call(camel, "naive", { text: "still" })).text).toBe("still\n");
+  });
+
+  test("all fields may stand beside the action, and an update of the strategy keeps the rest", async () => {
+    const camel = await startCamel(await sandbox());
+    const tool = (args: object) => call(camel, "tool_create", args);
+    const flat = {
+      name: "naive",
+      description: "x",
+      type: "shell",
+      command: "echo {{text}}",
+      scope: "session",
+    };
+    const made = await tool({ action: "create", ...flat });
+    expect(made.structured).toMatchObject({ name: "naive", scope: "session" });
+    const updated = await tool({ action: "update", name: "naive", strategy: { command: "echo {{other}}" } });
+    expect(updated.isError, updated.text).toBeUndefined();
+    expect((await call(camel, "naive", { other: "new" })).text).toBe("new\n");
+    const shown = await tool({ action: "show", name: "naive" });
+    expect(shown.structured).toMatchObject({ definition: { description: "x", scope: "session" } });
+    // Only how it works is missing: that is what the form is for.
+    const form = await tool({ action: "create", description: "Say it", strategy: "js" });
+    expect(form.structured).toMatchObject({ form: { strategy: { type: "js" } } });
+    expect(await tool({ action: "delete" })).toMatchObject({ isError: true, code: "invalid_input" });
+    const literal = await tool({
+      action: "create",
+      name: "greet",
+      description: "x",
+      command: "echo Hi {who}",
+    });
+    expect(literal.text).toContain("update it to {{who}}");
   });
 
   test.each([

@@ -205,6 +205,8 @@ describe("approved once, then inside the envelope", () => {
       await importing([shellTool("bad_one", "rm {{input}}"), shellTool("good_one", "echo {{input}}")]),
     ).toMatchObject({ isError: true });
     expect(JSON.stringify(await call(camel, "tool_create", { action: "list" }))).not.toContain("good_one");
+    const wrong = [shellTool("good_one", "echo {{input}}"), shellTool("worse_one", "echo a{{input}}")];
+    expect((await importing(wrong)).text).toContain('json[1]: "a{{input}}" mixes');
     expect(
       await importing({ name: "old_one", description: "x", strategy: { type: "codegen", source: "x" } }),
     ).toMatchObject({ isError: true });
@@ -518,6 +520,8 @@ describe("definitions", () => {
       "update",
     );
     expect(loop.text).toContain("leads back");
+    const deleted = await call(camel, "tool_create", { action: "delete", name: "fail_it" });
+    expect(deleted.structured).toMatchObject({ usedBy: ["chain_fails"] });
   });
 
   test("tools that call tools end somewhere", async () => {

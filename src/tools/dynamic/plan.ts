@@ -18,6 +18,7 @@ import {
 } from "./envelope.ts";
 import { activeVersion, type StoredTool } from "./stored.ts";
 import { definitionOf, type ToolCreateInput } from "./tool.ts";
+import { isDefinition } from "./usual-spellings.ts";
 
 /** A tool or version about to be made: checked, with all it would be able to do and why that needs approval. */
 export interface Plan extends CheckedDefinition {
@@ -45,36 +46,57 @@ export function plansFor(input: ToolCreateInput, context: ToolContext): Promise<
 async function makePlans(input: ToolCreateInput, context: ToolContext): Promise<Plan[]> {
   await context.dynamicTools.refresh();
   const definitions = definitionsIn(await wholeDefinition(input, context));
-  const names = definitions.map((one) => one.name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined)
-    throw new CamelError("invalid_input", `"${twice}" is in the list twice.`, {
-      next: "Send each tool once.",
-    });
   const plans: Plan[] = [];
-  for (const definition of definitions) plans.push(await planOne(input, definition, context));
+  for (const [index, one] of definitions.entries()) {
+    try {
+      const definition = parseDefinition(one);
+      if (plans.some((plan) => plan.definition.name === definition.name))
+        throw new CamelError("invalid_input", `"${definition.name}" is in the list twice.`, {
+          next: "Send each tool once.",
+        });
+      plans.push(await planOne(input, definition, context));
+    } catch (error) {
+      throw definitions.length === 1 ? error : ofOne(index, error);
+    }
+  }
   return plans;
 }
 
-/** An update that says nothing about how the tool works keeps that, and all else it doesn't name. */
+/** An update keeps what it doesn't name; only the parameters belong to the way in which the tool works. */
 async function wholeDefinition(input: ToolCreateInput, context: ToolContext): Promise<ToolCreateInput> {
-  const { action, definition, name } = input;
+  const { action, name } = input;
+  const given = definitionOf(input);
+  const definition = typeof given === "string" ? parseJson(given) : given;
   if (action !== "update" || typeof definition !== "object" || definition === null) return input;
-  if ("strategy" in definition || "type" in definition) return input;
   const library = await context.dynamicTools.library();
-  const before = library.find(name ?? String(definition["name"]), context.caller);
-  return before === undefined
-    ? input
-    : { ...input, definition: { ...activeVersion(before).definition, ...definition } };
+  const named: unknown = "name" in definition ? definition.name : undefined;
+  const before = library.find(name ?? String(named), context.caller);
+  if (before === undefined) return input;
+  const { input_schema, strategy, ...kept } = activeVersion(before).definition;
+  const isNewWay = isDefinition({ ...definition });
+  return {
+    ...input,
+    definition: { ...kept, ...(isNewWay ? {} : { strategy, input_schema }), ...definition },
+  };
 }
 
-function definitionsIn(input: ToolCreateInput): Definition[] {
+function definitionsIn(input: ToolCreateInput): unknown[] {
   const given = input.action === "import" ? (input.json ?? input.definition) : definitionOf(input);
   const value = typeof given === "string" ? parseJson(given) : given;
   const list = Array.isArray(value) && input.action === "import" ? value : [value];
   if (list.length === 0 || list.length > MOST_IMPORTED)
     throw new CamelError("invalid_input", `Send between 1 and ${MOST_IMPORTED} definitions at a time.`);
-  return list.map((one) => parseDefinition(withName(one, input)));
+  return list.map((one) => withName(one, input));
+}
+
+/** What is wrong with one of many says which one it is. */
+function ofOne(index: number, error: unknown): unknown {
+  if (!(error instanceof CamelError)) return error;
+  const { code, details, message, next } = error;
+  return new CamelError(code, `json[${index}]: ${message}`, {
+    ...(next === undefined ? {} : { next }),
+    ...(details === undefined ? {} : { details }),
+  });
 }
 
 const MOST_IMPORTED = 100;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
 import type { ToolContext } from "../context.ts";
 import { defineTool, type ToolOutput, type Touches } from "../tool.ts";
+import { isDefinition } from "./usual-spellings.ts";
 
 export const ACTIONS = [
   "create",
@@ -23,7 +24,8 @@ export type Action = (typeof ACTIONS)[number];
 const jsonObject = z.record(z.string(), z.unknown());
 const objectOrText = z.union([z.string(), jsonObject], "expected an object");
 
-const schema = z.object({
+// Loose: a definition's fields may stand beside the action.
+const schema = z.looseObject({
   action: z.enum(ACTIONS),
   name: z.string().nullable().optional(),
   description: z.string().nullable().optional(),
@@ -39,9 +41,6 @@ const schema = z.object({
   input: objectOrText.nullable().optional(),
   query: z.string().nullable().optional(),
   version: z.number().int().min(1).nullable().optional(),
-  // Not in the form: the fields of a definition that was written beside its name.
-  strategy: objectOrText.nullable().optional(),
-  input_schema: jsonObject.nullable().optional(),
 });
 
 export type ToolCreateInput = z.output<typeof schema>;
@@ -174,10 +173,10 @@ function definesTool(input: ToolCreateInput): boolean {
 }
 
 /** What was sent as a definition, also where its fields stand beside the action. */
-export function definitionOf({ definition, input_schema, strategy }: ToolCreateInput): unknown {
-  if (definition != null) return definition;
-  if (strategy == null) return undefined;
-  return { strategy, ...(input_schema == null ? {} : { input_schema }) };
+export function definitionOf(input: ToolCreateInput): unknown {
+  if (input.definition != null) return input.definition;
+  const { action: _, json: _json, input: _input, query: _query, version: _version, ...fields } = input;
+  return isDefinition(fields) ? fields : undefined;
 }
 
 function mustBeEnabled(context: ToolContext): void {

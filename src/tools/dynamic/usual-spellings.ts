@@ -27,6 +27,25 @@ const FIELDS: Record<StrategyType, Record<string, readonly string[]>> = {
   js: { source: ["code", "script", "function", "body"] },
 };
 
+/** Each says by itself how the tool works. */
+const TELLING: Record<StrategyType, readonly string[]> = {
+  shell: ["command_template", "command", "cmd", "pipeline", "commands"],
+  http: ["url", "endpoint", "uri", "url_template"],
+  llm: ["system_prompt", "prompt"],
+  composite: ["steps"],
+  js: ["source", "code"],
+};
+
+/** The type that the fields tell where none is given. */
+function tellingType(fields: Fields): string | undefined {
+  return Object.entries(TELLING).find(([, names]) => names.some((name) => fields[name] != null))?.[0];
+}
+
+/** Whether fields that stand beside each other are a definition: something says how the tool works. */
+export function isDefinition(fields: Fields): boolean {
+  return isFields(fields["strategy"]) || tellingType(fields) !== undefined;
+}
+
 const STEP = {
   tool_name: ["tool", "name"],
   input_override: ["input", "args", "arguments", "input_overrides"],
@@ -38,7 +57,7 @@ export function inOurWords(definition: unknown): unknown {
   const named = renamed(definition, DEFINITION);
   return {
     ...named,
-    ...(named["strategy"] === undefined && named["type"] === undefined
+    ...(named["strategy"] === undefined && named["type"] === undefined && tellingType(named) === undefined
       ? {}
       : { strategy: strategyOf(named) }),
     ...(isFields(named["input_schema"]) ? { input_schema: schemaOf(named["input_schema"]) } : {}),
@@ -53,16 +72,32 @@ function strategyOf(definition: Fields): unknown {
   const fields = isFields(strategy)
     ? strategy
     : { ...definition, strategy: undefined, type: strategy ?? definition["type"] };
-  const type = typeof fields["type"] === "string" ? fields["type"].toLowerCase() : "";
-  const known: Fields = { ...fields, ...(Object.hasOwn(TYPES, type) ? TYPES[type] : {}) };
+  const told = fields["type"] ?? tellingType(fields);
+  const type = typeof told === "string" ? told.toLowerCase() : "";
+  const known: Fields = { ...fields, type: told, ...(Object.hasOwn(TYPES, type) ? TYPES[type] : {}) };
   const kind = String(known["type"]);
   if (!Object.hasOwn(FIELDS, kind)) return known;
   const named = renamed(known, FIELDS[kind as StrategyType]);
   return {
     ...named,
+    ...(kind === "shell" ? { command_template: commandLine(named) } : {}),
     ...(typeof named["method"] === "string" ? { method: named["method"].toUpperCase() } : {}),
     ...(kind === "composite" && Array.isArray(named["steps"]) ? { steps: named["steps"].map(stepOf) } : {}),
   };
+}
+
+/** A program and its arguments as a list, or beside each other, as one line. */
+function commandLine({ args, command_template: command }: Fields): unknown {
+  const words = [...(Array.isArray(command) ? (command as unknown[]) : []), ...asList(args)];
+  if (words.length === 0 || !words.every((word) => typeof word === "string")) return command;
+  const line = words.map((word) =>
+    /^(?:[\w@%+=:,./-]+|\{\{[^{}]*\}\})$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`,
+  );
+  return (typeof command === "string" ? [command, ...line] : line).join(" ");
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function stepOf(step: unknown): unknown {

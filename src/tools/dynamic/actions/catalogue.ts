@@ -3,7 +3,7 @@ import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
 import { withoutCredentials } from "../credentials.ts";
 import { card } from "../envelope.ts";
-import type { Library } from "../library.ts";
+import { callsOf, type Library } from "../library.ts";
 import { noSuchTool } from "../plan.ts";
 import { rank, significantWords } from "../search.ts";
 import { activeVersion, type StoredTool, type ToolVersion } from "../stored.ts";
@@ -203,5 +203,14 @@ export async function removeTool(input: ToolCreateInput, context: ToolContext): 
   else await library.change(stored.name, () => undefined);
   // A tool made later under this name starts with a clean record.
   await library.quality.forget(stored.name);
-  return { text: `Deleted "${stored.name}".`, structured: { action: "delete", name: stored.name } };
+  const usedBy = library
+    .all(context.caller)
+    .filter((one) => callsOf(one).includes(stored.name))
+    .map((one) => one.name);
+  const warning =
+    usedBy.length === 0 ? "" : ` It was called by ${usedBy.join(", ")}: update or delete that too.`;
+  return {
+    text: `Deleted "${stored.name}".${warning}`,
+    structured: { action: "delete", name: stored.name, ...(usedBy.length === 0 ? {} : { usedBy }) },
+  };
 }

@@ -18,7 +18,9 @@ export async function derive(input: ToolCreateInput, context: ToolContext): Prom
       },
     );
   }
-  const wanted = STRATEGIES.find((one) => one === input.strategy_hint);
+  const told = input.strategy_hint ?? input["strategy"] ?? input["type"];
+  const hinted = typeof told === "string" ? told : undefined;
+  const wanted = STRATEGIES.find((one) => one === hinted);
   const hint = wanted ?? (REACHES_THE_WEB.test(description) ? "http" : "shell");
   const form = formFor(description, hint, input.name ?? undefined);
   const runner = context.caller.depth === 0 ? await context.runner() : undefined;
@@ -44,7 +46,7 @@ export async function derive(input: ToolCreateInput, context: ToolContext): Prom
       ? ""
       : `\nThe closest tool there is: ${closest.name}: ${closest.description}. If it does what you need, use it instead.`;
   return {
-    text: `${unknownHint(wanted === undefined ? input.strategy_hint : undefined)}${refused === "" ? "" : `The runner found no definition that can be used.${refused}\n`}Fill in this form and send it as tool_create {"action": "create", "definition": {…}}:\n${JSON.stringify(form, null, 2)}\n\nRules that are checked:\n${RULES.map((rule) => `- ${rule}`).join("\n")}${close}`,
+    text: `${unknownHint(wanted === undefined ? hinted : undefined)}${refused === "" ? "" : `The runner found no definition that can be used.${refused}\n`}Fill in this form and send it as tool_create {"action": "create", "definition": {…}}:\n${JSON.stringify(form, null, 2)}\n\nRules that are checked:\n${RULES.map((rule) => `- ${rule}`).join("\n")}${close}`,
     structured: {
       action: "create",
       form,
@@ -62,8 +64,8 @@ const CORRECTABLE: readonly ErrorCode[] = ["invalid_input", "not_found", "alread
 const REACHES_THE_WEB =
   /https?:|\b(?:api|url|fetch|http|web|website|weather|endpoint|rest)\b|\.(?:com|org|net|io|dev|in)\b/i;
 
-function unknownHint(hint: string | null | undefined): string {
-  return hint == null
+function unknownHint(hint: string | undefined): string {
+  return hint === undefined
     ? ""
     : `"${hint.slice(0, 40)}" is no strategy; there are ${STRATEGIES.join(", ")} (a script for an interpreter is a shell command: "python3 script.py {{input}}").\n`;
 }

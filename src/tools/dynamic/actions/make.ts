@@ -2,6 +2,7 @@ import { CamelError } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
 import { plainCredentials } from "../credentials.ts";
+import type { Definition } from "../definition.ts";
 import { union } from "../envelope.ts";
 import type { Library } from "../library.ts";
 import { sessionOf } from "../session.ts";
@@ -16,16 +17,8 @@ export async function createTool(input: ToolCreateInput, context: ToolContext): 
   const [plan] = await plansFor(input, context);
   if (plan === undefined) throw new CamelError("invalid_input", "There is no definition.");
   const made = await make(plan, "create", context);
-  const exposed = plainCredentials(plan.definition);
-  const { strategy } = plan.definition;
-  const advice =
-    strategy.type === "js" && !/\breturn\b|=>|\bexport\b/.test(strategy.source)
-      ? " Its source never returns anything, so that it always answers null: update it with a return."
-      : exposed.length === 0
-        ? ""
-        : ` ${exposed.join(", ")} holds a credential as text: ask the user to run camel-mcp secret set NAME, and use secret://NAME instead.`;
   // Many hosts list a new tool only in the next session: how to call it now is part of both forms of the answer.
-  const summary = `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.${advice}`;
+  const summary = `Made the tool "${made.name}" (${plan.definition.strategy.type}, ${made.scope}). Call it by its name, or with tool_create {"action": "run", "name": "${made.name}", "input": ${sampleInput(plan)}}.${advice(plan.definition)}`;
   return {
     text: summary,
     structured: {
@@ -37,6 +30,24 @@ export async function createTool(input: ToolCreateInput, context: ToolContext): 
       inputSchema: plan.inputSchema,
     },
   };
+}
+
+/** What is allowed and yet hardly meant. */
+function advice(definition: Definition): string {
+  const { strategy } = definition;
+  const exposed = plainCredentials(definition);
+  if (exposed.length > 0)
+    return ` ${exposed.join(", ")} holds a credential as text: ask the user to run camel-mcp secret set NAME, and use secret://NAME instead.`;
+  if (strategy.type === "js" && !/\breturn\b|=>|\bexport\b/.test(strategy.source))
+    return " Its source never returns anything, so that it always answers null: update it with a return.";
+  const single =
+    strategy.type === "shell"
+      ? /(?<=\s)["']?\{(\w+)\}["']?(?=\s|$)/.exec(
+          (strategy.pipeline ?? [strategy.command_template]).join(" "),
+        )
+      : null;
+  if (single === null) return "";
+  return ` {${single[1]}} is passed on as it stands; if it stands for a value of the call, update it to {{${single[1]}}}.`;
 }
 
 export async function importTools(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
@@ -65,8 +76,8 @@ export async function importTools(input: ToolCreateInput, context: ToolContext):
 
 export async function updateTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   if (definitionOf(input) === undefined) {
-    throw new CamelError("invalid_input", "update needs the whole new definition.", {
-      next: `See tool_create {"action": "show", "name": "${input.name ?? ""}"}, change it and send it as definition.`,
+    throw new CamelError("invalid_input", "update needs a definition: what changes, or all of it.", {
+      next: `See tool_create {"action": "show", "name": "${input.name ?? ""}"} for what there is.`,
     });
   }
   const [plan] = await plansFor(input, context);

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Clock } from "../../../shared/clock.ts";
-import { signalGroup } from "../../../shared/process-group.ts";
+import { newId } from "../../../shared/ids.ts";
+import { endMarked, signalGroup } from "../../../shared/process-group.ts";
 
 export interface ProcessSpec {
   path: string;
@@ -40,6 +41,8 @@ export function runProcesses(
     const stderr = new Capped(options.maxBytes);
     const statuses: (number | string)[] = commands.map(() => "not started");
     const children: ChildProcess[] = [];
+    const mark = newId("run");
+    let escaped = Promise.resolve();
     let stopped: ProcessResult["stopped"];
     let running = commands.length;
     let openPipes = 0;
@@ -49,18 +52,20 @@ export function runProcesses(
       for (const child of children) signalGroup(child);
     };
     const stop = (why: NonNullable<ProcessResult["stopped"]>): void => {
-      stopped ??= why;
       killAll();
+      if (stopped === undefined) escaped = endMarked(mark, children[0]?.pid ?? 0);
+      stopped ??= why;
     };
     const onAbort = (): void => stop("aborted");
     options.signal.addEventListener("abort", onAbort, { once: true });
     let finished = false;
-    const finish = (): void => {
+    const finish = async (): Promise<void> => {
       if (finished) return;
       finished = true;
       options.signal.removeEventListener("abort", onAbort);
       // What a program left behind in its group ends with it.
       killAll();
+      await escaped;
       for (const child of children) {
         child.stdout?.destroy();
         child.stderr?.destroy();
@@ -76,8 +81,8 @@ export function runProcesses(
     };
     const settle = (): void => {
       if (running > 0) return;
-      if (openPipes === 0) finish();
-      else options.clock.setTimeout(finish, LINGER_MS);
+      if (openPipes === 0) void finish();
+      else options.clock.setTimeout(() => void finish(), LINGER_MS);
     };
     const collect = (stream: NodeJS.ReadableStream, into: Capped): void => {
       openPipes += 1;
@@ -94,7 +99,7 @@ export function runProcesses(
     for (const [index, command] of commands.entries()) {
       const child = spawn(command.path, [...command.args], {
         cwd: options.cwd,
-        env: options.env,
+        env: { ...options.env, CAMEL_RUN: mark },
         detached: process.platform !== "win32",
         windowsHide: true,
         stdio: [index === 0 ? "ignore" : "pipe", "pipe", "pipe"],

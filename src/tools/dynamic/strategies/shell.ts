@@ -287,12 +287,15 @@ function answer(
 /** What a program can't do in the sandbox looks to it like a broken machine. */
 function sandboxHint(run: Run, sandbox: string): string {
   if (sandbox === "none") return "";
-  const { network, write } = run.envelope;
-  const missing = [
-    ...(network ? [] : ["had no network (envelope.network: true grants it)"]),
+  const { network, read, write } = run.envelope;
+  const named = (paths: readonly string[]): string =>
+    [...new Set(paths)].map((path) => (path === "." ? "the workspace" : path)).join(", ");
+  const limits = [
+    `could read only the system and ${named([...read, ...write])} (envelope.paths.read grants more)`,
     write.length > 0
-      ? `could write only ${write.join(", ")}`
+      ? `could write only ${named(write)}`
       : "could write nothing but /tmp, which is gone now (envelope.paths.write grants folders)",
+    ...(network ? [] : ["had no network (envelope.network: true grants it)"]),
   ];
-  return ` It ran in a sandbox and ${missing.join(", and ")}.`;
+  return ` It ran in a sandbox: it ${limits.join(", ")}. With sandbox: off it runs without one, if the user agrees.`;
 }
