@@ -3,6 +3,7 @@ import { OneCallContext, type Shared } from "./call-context.ts";
 import { configPaths, type LoadedConfig } from "./config-load.ts";
 import { createLiveConfig } from "./live-config.ts";
 import { createLiveTools } from "./live-tools.ts";
+import { createOpenedWorkspaces } from "./opened-workspaces.ts";
 import { ownState } from "./own-state.ts";
 import { access, judge, stillAllowed, type AccessOptions } from "./pipeline/access.ts";
 import { announceDue } from "./pipeline/announce-due.ts";
@@ -154,6 +155,11 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
   const accessOptions: AccessOptions = {
     config: () => liveConfig.inForce(),
     forbidden: [...FORBIDDEN_PATHS, ...(await ownState(home, paths.user)).map(literalPath)],
+    // A workspace that somebody named is in the config already.
+    ofWorkspace:
+      (hints.explicit ?? hints.host) === undefined
+        ? createOpenedWorkspaces({ home, userFile: paths.user, user: settings, clock, log })
+        : undefined,
   };
 
   const limitsOf = (tool: ToolDef): ToolLimits => limitsFor(tool, settings());

@@ -62,16 +62,32 @@ export async function loadConfig(
     { source: user === undefined ? "built-in defaults" : paths.user, config: settings },
   ];
   if (paths.workspace !== undefined) {
-    const workspace = await readConfigFile(paths.workspace);
-    if (workspace !== undefined) {
-      layers.push({
-        source: paths.workspace,
-        config: narrowed(withUsers(workspace, settings), settings, paths.workspace, warnings),
-      });
-    }
+    const layer = await loadWorkspaceLayer(paths.workspace, { path: paths.user, config: settings }, warnings);
+    if (layer !== undefined) layers.push(layer);
   }
   const all = layers.map((layer) => layer.config);
   return { settings: withWorkspaceLimits(settings, all), layers, warnings };
+}
+
+/**
+ * A workspace's file as it may count beside the user's; undefined where there is none. Hosts that start a server in
+ * the home folder make the user's own file look like one.
+ */
+export async function loadWorkspaceLayer(
+  path: string,
+  user: { path: string; config: Config },
+  warnings: string[],
+): Promise<ConfigLayer | undefined> {
+  const [own, theirs] = await Promise.all(
+    [user.path, path].map((one) => stat(one, { bigint: true }).catch(() => undefined)),
+  );
+  if (own !== undefined && own.ino === theirs?.ino && own.dev === theirs.dev) return undefined;
+  const workspace = await readConfigFile(path);
+  if (workspace === undefined) return undefined;
+  return {
+    source: path,
+    config: narrowed(withUsers(workspace, user.config), user.config, path, warnings),
+  };
 }
 
 async function readConfigFile(path: string): Promise<ParsedConfig | undefined> {

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { LoadedConfig } from "../config-load.ts";
+import type { ConfigLayer, LoadedConfig } from "../config-load.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
 import { whenThere, type MaybePromise } from "../shared/when-there.ts";
@@ -12,6 +12,8 @@ export interface AccessOptions {
   config: () => LoadedConfig;
   /** Paths no tool may touch, whatever the config says: the system's and the product's own state. */
   forbidden: readonly string[];
+  /** What the config of a workspace says that only the client names; undefined where the config has it already. */
+  ofWorkspace?: ((folder: string) => Promise<ConfigLayer | undefined>) | undefined;
 }
 
 /** The one place where policy is applied to a call. What it wants asked about goes on to approval. */
@@ -59,17 +61,35 @@ export function judge(call: ResolvedCall, options: AccessOptions): MaybePromise<
   const loaded = options.config();
   // Glob code is not needed at start-up, and even a repeated import takes longer than the rest of this.
   return whenThere(rules ?? loadRules(), ({ firstMatch, ruleMatches }) =>
-    whenThere(factsOf(call), (facts) => {
-      const verdict = decide(
-        layersFor(loaded.layers, call.caller),
-        facts,
-        { forbidden: options.forbidden },
-        (rule) => ruleMatches(rule, facts),
-        firstMatch,
-      );
-      return verdict.decision === "ask" ? byAllowlist({ verdict, facts }, loaded) : { verdict, facts };
-    }),
+    whenThere(sourcesOf(call.context, options), (sources) =>
+      whenThere(factsOf(call), (facts) => {
+        const verdict = decide(
+          layersFor(sources, call.caller),
+          facts,
+          { forbidden: options.forbidden },
+          (rule) => ruleMatches(rule, facts),
+          firstMatch,
+        );
+        return verdict.decision === "ask" ? byAllowlist({ verdict, facts }, loaded) : { verdict, facts };
+      }),
+    ),
   );
+}
+
+function sourcesOf(
+  context: Pick<PathQuestion, "workspace">,
+  { config, ofWorkspace }: AccessOptions,
+): MaybePromise<readonly ConfigLayer[]> {
+  const { layers } = config();
+  return ofWorkspace === undefined ? layers : withWorkspace();
+
+  async function withWorkspace(): Promise<readonly ConfigLayer[]> {
+    const folder = await context.workspace("read").catch(() => undefined);
+    const layer = folder === undefined ? undefined : await ofWorkspace?.(folder);
+    return layer === undefined || layers.some(({ source }) => source === layer.source)
+      ? layers
+      : [...layers, layer];
+  }
 }
 
 async function loadRules(): Promise<typeof Rules> {
@@ -109,7 +129,8 @@ export interface PathQuestion {
  * counts: that a tool is denied altogether doesn't forbid another one that reads the same files.
  */
 export async function mayReadPath(question: PathQuestion, options: AccessOptions): Promise<boolean> {
-  const layers = layersFor(options.config().layers, question.caller).map(({ source, policy }) => ({
+  const sources = await sourcesOf(question, options);
+  const layers = layersFor(sources, question.caller).map(({ source, policy }) => ({
     source,
     policy: {
       ...policy,

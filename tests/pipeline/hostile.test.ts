@@ -1,5 +1,6 @@
 import { mkdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Camel } from "../../src/camel.ts";
@@ -54,6 +55,46 @@ describe("a repository that somebody else wrote", () => {
     await rm(config);
     await writeFile(config, `# ${"x".repeat(2_000_000)}\n`);
     await expect(startCamel(box)).rejects.toMatchObject({ code: "invalid_config" });
+  });
+});
+
+describe("a workspace that only the client names", () => {
+  const DENIES = "tools: { deny: [apply_patch] }\napprovals: { allowlist: [memory_write] }\n";
+  const opened = (camel: Camel, folder: string, args: object): Promise<ToolResult> =>
+    camel.dispatcher.call({
+      ...callOf("apply_patch", args),
+      roots: () => Promise.resolve([String(pathToFileURL(folder))]),
+    });
+
+  test("has its config's policy in force, as it is now; a broken one lets nothing through", async () => {
+    const box = await sandbox({ "open/.camelagi/config.yaml": DENIES, "other/x": "" });
+    const clock = createFakeClock();
+    const camel = await startCamel(box, { workspace: undefined as never, clock });
+    const [open, other] = [join(box.home, "../open"), join(box.home, "../other")];
+    const patch = add("a.txt");
+    expect((await opened(camel, open, { patch })).code).toBe("denied_by_policy");
+    expect((await opened(camel, other, { patch })).isError).toBeUndefined();
+    for (const [config, code] of [
+      ["tools: [", "invalid_config"],
+      ["# free again", undefined],
+      ["rules: [{ tool: apply_patch, path: b.txt, decision: ask }]", undefined],
+      ["autonomy: { level: readonly }", "denied_by_policy"],
+    ] as const) {
+      await box.write("open/.camelagi/config.yaml", config);
+      clock.advance(1_000);
+      await rm(join(open, "a.txt"), { force: true });
+      expect([config, (await opened(camel, open, { patch })).code]).toEqual([config, code]);
+    }
+  });
+
+  test("is the user's own file no workspace's, where the server was started in the home folder", async () => {
+    const box = await sandbox({
+      "home/.camelagi/config.yaml":
+        "autonomy: { level: supervised }\nrules: [{ tool: apply_patch, decision: allow }]\n",
+    });
+    const camel = await startCamel(box, { home: join(box.home, ".camelagi"), workspace: box.home });
+    expect(camel.config().warnings).toEqual([]);
+    expect((await call(camel, "apply_patch", { patch: add("a.txt") })).isError).toBeUndefined();
   });
 });
 
