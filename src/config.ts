@@ -246,7 +246,7 @@ export const configSchema = z.strictObject({
       allowedOrigins: z
         .array(z.string().min(1))
         .default([])
-        .describe("Browser origins' host names accepted besides loopback."),
+        .describe("Origins of web pages accepted besides loopback; their pages may read the answers (CORS)."),
       maxBodyBytes: z
         .number()
         .int()
@@ -254,14 +254,23 @@ export const configSchema = z.strictObject({
         .max(16_000_000)
         .default(4_000_000)
         .describe("Longer requests are answered 413."),
-      maxSessions: z.number().int().min(1).default(200).describe("Sessions open at once."),
+      maxSessions: z
+        .number()
+        .int()
+        .min(1)
+        .default(200)
+        .describe(
+          "Sessions and streams of changes open at once. One more ends the longest unused of whoever has the most.",
+        ),
       maxConcurrent: z
         .number()
         .int()
         .min(1)
         .default(256)
         .describe("Requests served at once; more are answered 503."),
-      idleSeconds: seconds.default(1_800).describe("A session nobody uses is closed after this time."),
+      idleSeconds: seconds
+        .default(1_800)
+        .describe("A session that nobody uses or listens to is closed after this time."),
     })
     .prefault({}),
 });

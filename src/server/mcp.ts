@@ -12,6 +12,7 @@ import { describeFor } from "./describe-tool.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { clientNameOf, identityOf } from "./identity.ts";
 import { page } from "./page.ts";
+import type { Relisting } from "./relisting.ts";
 import type { MemoryResources, Refused } from "./resources.ts";
 import { textHost } from "./text-hosts.ts";
 import { MAX_WATCHED } from "./watches.ts";
@@ -28,6 +29,8 @@ export interface McpOptions {
   /** Refreshes the config if its files changed; awaited before anything is listed. The dispatcher does it for calls. */
   ready: () => Promise<void>;
   onClose: () => void;
+  /** The client's, which may be at several instances. Absent where it is told of no changes. */
+  relisting: Relisting | undefined;
   /** Adds to a server what the product itself doesn't offer; the conformance fixtures come in here. */
   extend?: ((server: unknown) => void) | undefined;
 }
@@ -46,7 +49,7 @@ const DEFAULT_AGENT_ROOTS_MS = 2_000;
  * without side effects, because the modern era makes one instance a request and hosts probe with throw-away ones.
  */
 export function createMcpServer(options: McpOptions, peer: Peer): Server {
-  const { dispatcher, resources } = options;
+  const { dispatcher, resources, relisting } = options;
   const { serverInfo, ...rest } = identityOf(options.version);
   const server = new Server(serverInfo, rest);
   // Kept: making it anew takes longer than most of what a call does with it.
@@ -67,6 +70,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
     const caller = callerOf(context);
     const { cursor } = request.params ?? {};
     const describe = describeFor(caller.client, options.prefix());
+    relisting?.listed();
     return page(dispatcher.list(caller), cursor, describe, "tools") ?? badCursor(cursor);
   });
 
@@ -75,6 +79,7 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
     const caller = callerOf(context);
     const host = textHost(caller.client);
     const usual = options.outputChars();
+    const before = relisting?.pending();
     // In order and before the result: clients forget the token as soon as the result is there.
     let notified: Promise<void> | undefined;
     const result = await options.asking.run({ name, args, caller }, server, context, async (leg) => {
@@ -104,6 +109,8 @@ export function createMcpServer(options: McpOptions, peer: Peer): Server {
       return answer;
     });
     if (isInputRequiredResult(result)) return result;
+    const fetched = relisting?.pending();
+    if (fetched !== before) await fetched;
     return {
       content: [{ type: "text", text: result.text }],
       ...(result.structured === undefined || host !== undefined

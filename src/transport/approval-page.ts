@@ -9,17 +9,17 @@ import type { ApprovalStore } from "../stores/approvals.ts";
 export async function serveApprovalPage(
   req: IncomingMessage,
   res: ServerResponse,
-  url: URL,
+  id: string,
+  query: URLSearchParams,
   options: { store: ApprovalStore; keyFile: string },
 ): Promise<void> {
-  const id = url.pathname.slice("/approvals/".length);
-  const decision = url.searchParams.get("decision") ?? "";
+  const decision = query.get("decision") ?? "";
   const request = await options.store.get(id);
   const genuine =
     request !== undefined &&
     (decision === "allow" || decision === "deny") &&
-    url.searchParams.get("created") === String(request.createdAt) &&
-    (await isGenuineReply(options.keyFile, request, decision, url.searchParams.get("sig") ?? ""));
+    query.get("created") === String(request.createdAt) &&
+    (await isGenuineReply(options.keyFile, request, decision, query.get("sig") ?? ""));
   if (!genuine) return page(res, 404, "This link is not valid, or the request no longer waits.");
   if (req.method === "GET") {
     const word = decision === "allow" ? "Approve" : "Deny";

@@ -14,16 +14,28 @@ export async function authenticate(
 ): Promise<TokenRecord | undefined | "refused"> {
   const [, secret] = /^Bearer\s+(\S+)\s*$/i.exec(req.headers.authorization ?? "") ?? [];
   if (secret !== undefined) return (await tokens.verify(secret)) ?? "refused";
-  return !isLoopback || (await tokens.list()).length > 0 ? "refused" : undefined;
+  return (await needsToken(tokens, isLoopback)) ? "refused" : undefined;
+}
+
+/** Whether one who was let in as this owner would be now. */
+export async function isWelcome(owner: string, tokens: TokenStore, isLoopback: boolean): Promise<boolean> {
+  if (owner === NOBODY) return !(await needsToken(tokens, isLoopback));
+  return (await tokens.list()).some(({ id, revoked }) => id === owner && revoked === undefined);
+}
+
+async function needsToken(tokens: TokenStore, isLoopback: boolean): Promise<boolean> {
+  return !isLoopback || (await tokens.list()).length > 0;
 }
 
 export async function anyToken(tokens: TokenStore): Promise<boolean> {
   return (await tokens.list()).some((token) => token.revoked === undefined);
 }
 
+const NOBODY = "";
+
 /** What a session is compared by: one token never reaches another's. */
 export function ownerOf(token: TokenRecord | undefined): string {
-  return token?.id ?? "";
+  return token?.id ?? NOBODY;
 }
 
 /** Identity comes from the token, never from what a request says. */

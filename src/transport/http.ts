@@ -1,17 +1,12 @@
-import {
-  NodeStreamableHTTPServerTransport,
-  hostHeaderValidation,
-  originValidation,
-  toNodeHandler,
-} from "@modelcontextprotocol/node";
+import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, type McpHttpHandler, type Server } from "@modelcontextprotocol/server";
-import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Camel } from "../camel.ts";
 import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
+import { createRelisting, type Relisting } from "../server/relisting.ts";
 import { watchAll } from "../server/watches.ts";
 import { systemClock, type Clock } from "../shared/clock.ts";
 import { CamelError, toCamelError } from "../shared/errors.ts";
@@ -19,7 +14,9 @@ import { newId } from "../shared/ids.ts";
 import { silentLogger, type Logger } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
 import { createFileTokens, type TokenRecord, type TokenStore } from "../stores/tokens.ts";
-import { anyToken, authInfoOf, authenticate, ownerOf, peerOf, tokenOf } from "./http-auth.ts";
+import { anyToken, authInfoOf, authenticate, isWelcome, ownerOf, peerOf, tokenOf } from "./http-auth.ts";
+import { LOOPBACK, answerBrowser, foreign } from "./http-gate.ts";
+import { createLegacy } from "./http-legacy.ts";
 import { isLegacy, json, readBody, refuse } from "./http-messages.ts";
 import { createSessions } from "./http-sessions.ts";
 import { clientOfListen, parseListen, type Listen } from "./listen.ts";
@@ -46,7 +43,10 @@ export interface HttpServer {
   stop: () => Promise<void>;
 }
 
-const LOOPBACK = ["127.0.0.1", "localhost", "::1", "[::1]"];
+/** A request that isn't here whole by then is given up, or slow ones would keep others out. */
+const REQUEST_MS = 60_000;
+/** A host that was switched off says nothing; the system asks whether it is still there. */
+const KEEP_ALIVE_MS = 60_000;
 
 export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const { camel, clock = systemClock, log = silentLogger, version = VERSION, agentId = "main" } = options;
@@ -64,19 +64,15 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
     );
   }
 
-  const validated = (...more: string[]): ((req: IncomingMessage, res: ServerResponse) => boolean) => {
-    const hosts = [...LOOPBACK, bracketed(host), ...settings().allowedHosts, ...more];
-    const validHost = hostHeaderValidation(hosts);
-    const validOrigin = originValidation([...LOOPBACK, ...settings().allowedOrigins, ...more]);
-    return (req, res) => validHost(req, res) && validOrigin(req, res);
-  };
-  const isValid = validated();
-
   const asking = createAsking({
     clock,
     personSeconds: () => camel.config().settings.approvals.timeoutSeconds,
   });
-  const newServer = (caller: Peer, onClose: () => void = () => {}): Server =>
+  const newServer = (
+    caller: Peer,
+    relisting: Relisting | undefined,
+    onClose: () => void = () => {},
+  ): Server =>
     createMcpServer(
       {
         version,
@@ -87,6 +83,7 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
         outputChars: () => camel.config().settings.limits.outputChars,
         ready: () => camel.refresh(),
         onClose,
+        relisting,
         extend: options.extend,
       },
       caller,
@@ -94,11 +91,22 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const peer = (transport: "http" | "sse", sessionId: string, token: TokenRecord | undefined): Peer =>
     peerOf(transport, sessionId, token, agentId);
 
+  const sessions = createSessions({
+    clock,
+    settings,
+    isWelcome: (owner) => isWelcome(owner, tokens, isLoopback),
+  });
+  // Of those who have a stream to hear of changes on, by owner.
+  const relistings = new Map<string, Relisting>();
+
   // 2026-07-28: one instance a request. Everything older has sessions, below.
   const newModern = (): McpHttpHandler =>
     // No sessions there: what is kept for one (limits, approvals) is kept for the token while the server lives.
     createMcpHandler(
-      ({ authInfo }) => newServer(peer("http", `ses_${tokenOf(authInfo)?.id ?? "local"}`, tokenOf(authInfo))),
+      ({ authInfo }) => {
+        const token = tokenOf(authInfo);
+        return newServer(peer("http", `ses_${token?.id ?? "local"}`, token), relistings.get(ownerOf(token)));
+      },
       {
         legacy: "reject",
         maxRequestBodySize: settings().maxBodyBytes,
@@ -109,7 +117,6 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
   const modernNode = toNodeHandler(modern, { maxRequestBodySize: settings().maxBodyBytes });
 
   // A stream of changes has a handler of its own: one agent's MEMORY.md is not another's, though the name is.
-  const streams = new Set<McpHttpHandler>();
   const listen = async (
     req: IncomingMessage,
     res: ServerResponse,
@@ -124,94 +131,48 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       { ...peer("http", newId("ses"), token), client: clientOfListen(body), depth: 0 },
       (uri) => handler.notify.resourceUpdated(uri),
     );
-    streams.add(handler);
+    const id = newId("ses");
+    const owner = ownerOf(token);
+    const relisting = relistings.get(owner) ?? createRelisting(clock);
+    relistings.set(owner, relisting);
     const end = (): void => {
       watched.stop();
-      streams.delete(handler);
+      sessions.forget(id);
       void handler.close().catch(() => {});
     };
     if (res.closed) return end();
     res.once("close", end);
+    const toolsChanged = (): void => {
+      relisting.told();
+      handler.notify.toolsChanged();
+    };
+    sessions.add(id, { owner, toolsChanged, close: () => handler.close() }, res);
     const granted = { ...notifications, resourceSubscriptions: watched.uris };
     const request = { ...body, params: { ...body.params, notifications: granted } };
     return toNodeHandler(handler)(req as Parameters<typeof modernNode>[0], res, request);
   };
 
-  const sessions = createSessions({ clock, settings });
-  const legacy = async (
-    req: IncomingMessage,
-    res: ServerResponse,
-    body: unknown,
-    token: TokenRecord | undefined,
-  ): Promise<void> => {
-    const given = req.headers["mcp-session-id"];
-    if (typeof given === "string") {
-      const session = sessions.use(given, ownerOf(token));
-      if (session === undefined)
-        return refuse(res, 404, -32_001, "Session not found. Start a new one with initialize.");
-      return session.handle(req, res, body);
-    }
-    const transport = new NodeStreamableHTTPServerTransport({
-      sessionIdGenerator: () => randomUUID(),
-      onsessioninitialized: (id) => {
-        sessions.add(id, {
-          server,
-          owner: ownerOf(token),
-          handle: (request, response, parsed) => transport.handleRequest(request, response, parsed),
-        });
-      },
-    });
-    const server = newServer(peer("http", newId("ses"), token), () => {
-      if (transport.sessionId !== undefined) sessions.forget(transport.sessionId);
-    });
-    await server.connect(transport);
-    await transport.handleRequest(req, res, body);
-    if (transport.sessionId === undefined || !sessions.has(transport.sessionId)) await server.close();
-  };
-
-  const openSse = async (res: ServerResponse, token: TokenRecord | undefined): Promise<void> => {
-    const { SSEServerTransport } = await import("@modelcontextprotocol/sdk/server/sse.js");
-    const transport = new SSEServerTransport("/messages", res);
-    const id = transport.sessionId;
-    const server = newServer(peer("sse", newId("ses"), token), () => sessions.forget(id));
-    sessions.add(id, {
-      server,
-      owner: ownerOf(token),
-      handle: (request, response, parsed) => transport.handlePostMessage(request, response, parsed),
-    });
-    // The 1.x transport is the same interface at run time; only its message types are older.
-    await server.connect(transport);
-  };
-
-  const postMessage = async (
-    req: IncomingMessage,
-    res: ServerResponse,
-    url: URL,
-    body: unknown,
-    token: TokenRecord | undefined,
-  ): Promise<void> => {
-    const session = sessions.use(url.searchParams.get("sessionId") ?? "", ownerOf(token));
-    if (session === undefined) return refuse(res, 404, -32_001, "Session not found. Open /sse again.");
-    await session.handle(req, res, body);
-  };
+  const legacy = createLegacy({ clock, sessions, peer, newServer });
 
   let active = 0;
-  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const url = new URL(req.url ?? "/", "http://localhost");
-    if (url.pathname.startsWith("/approvals/")) {
-      // Whoever got a signed link knows this server by the name that the config gives it there.
-      const { replyUrl } = camel.config().settings.approvals.forward ?? {};
-      const isReply = replyUrl === undefined ? isValid : validated(new URL(replyUrl).hostname);
-      if (!isReply(req, res)) return;
+  const serve = async (req: IncomingMessage, res: ServerResponse, waits: () => void): Promise<void> => {
+    const { pathname, searchParams } = targetOf(req);
+    const { forward } = camel.config().settings.approvals;
+    // Whoever got a signed link knows this server by the name that the config gives it there.
+    const replyUrl = pathname.startsWith("/approvals/") ? forward?.replyUrl : undefined;
+    const names = replyUrl === undefined ? [host] : [host, new URL(replyUrl).hostname];
+    const why = foreign(req, names, settings());
+    if (why !== undefined) return refuse(res, 403, -32_000, why);
+    if (pathname.startsWith("/approvals/")) {
       const { serveApprovalPage } = await import("./approval-page.ts");
-      return serveApprovalPage(req, res, url, {
+      return serveApprovalPage(req, res, pathname.slice("/approvals/".length), searchParams, {
         store: camel.approvals,
         keyFile: join(camel.home, "keys", "approvals.key"),
       });
     }
-    if (!isValid(req, res)) return;
-    if (url.pathname === "/healthz") return json(res, 200, { status: "ok", name: "camel-mcp", version });
-    const known = ["/mcp", "/sse", "/messages"].includes(url.pathname);
+    if (answerBrowser(req, res, settings())) return;
+    if (pathname === "/healthz") return json(res, 200, { status: "ok", name: "camel-mcp", version });
+    const known = ["/mcp", "/sse", "/messages"].includes(pathname);
     if (!known) return json(res, 404, { error: "Not found. MCP is at /mcp (or /sse for older hosts)." });
 
     const token = await authenticate(req, tokens, isLoopback);
@@ -224,9 +185,9 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
         "A valid bearer token is needed. Make one with `camel-mcp token create --agent ID`.",
       );
     }
-    if (url.pathname === "/sse") {
+    if (pathname === "/sse") {
       if (req.method !== "GET") return refuse(res, 405, -32_000, "Use GET on /sse.");
-      return openSse(res, token);
+      return legacy.sse(res, token);
     }
     const read = req.method === "POST" ? await readBody(req, settings().maxBodyBytes) : { parsed: undefined };
     if (read === "too_large") {
@@ -241,33 +202,40 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
     }
     if (read === "not_json") return refuse(res, 400, -32_700, "The body is not JSON.");
     const body = read.parsed;
-    if (url.pathname === "/messages") return postMessage(req, res, url, body, token);
-    if (isLegacy(req, body)) return legacy(req, res, body, token);
+    if (pathname === "/messages")
+      return legacy.messages(req, res, searchParams.get("sessionId") ?? "", body, token);
+    if (isLegacy(req, body)) return legacy.mcp(req, res, body, token);
     if (token !== undefined) Object.assign(req, { auth: authInfoOf(token) });
     const listening = parseListen(body);
-    if (listening !== undefined) return listen(req, res, listening, token);
+    if (listening !== undefined) {
+      waits();
+      return listen(req, res, listening, token);
+    }
     // Node types an absent method as undefined where the SDK wants it absent; at run time they are the same.
     return modernNode(req as Parameters<typeof modernNode>[0], res, body);
   };
 
-  const http = createServer((req, res) => {
+  const http = createServer({ keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS }, (req, res) => {
     if (active >= settings().maxConcurrent) {
       res.setHeader("Retry-After", "1");
       return refuse(res, 503, -32_000, "Too many requests at once. Retry in a second.");
     }
-    // The streams of waiting hosts are GETs. They are as many as sessions, and must not keep those hosts' calls out.
-    const weight = req.method === "GET" ? 0 : 1;
+    // The streams of waiting hosts are as many as sessions, and must not keep those hosts' calls out.
+    let weight = req.method === "GET" ? 0 : 1;
     active += weight;
-    res.once("close", () => {
+    const done = (): void => {
       active -= weight;
-    });
-    serve(req, res).catch((error: unknown) => {
+      weight = 0;
+    };
+    res.once("close", done);
+    serve(req, res, done).catch((error: unknown) => {
       log.error(`http: ${toCamelError(error).message}`);
       if (!res.headersSent) refuse(res, 500, -32_603, "The server failed to handle the request.");
       else res.end();
     });
   });
   http.headersTimeout = 20_000;
+  http.requestTimeout = REQUEST_MS;
   await new Promise<void>((resolve, reject) => {
     http.once("error", (error) => {
       reject(
@@ -280,19 +248,15 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
     http.listen(port, host, resolve);
   });
 
-  const stopListening = camel.onToolsChanged(() => {
-    for (const { notify } of streams) notify.toolsChanged();
-    for (const { server } of sessions.all()) void server.sendToolListChanged().catch(() => {});
-  });
+  const stopListening = camel.onToolsChanged(() => sessions.toolsChanged());
 
   const { port: bound } = http.address() as AddressInfo;
   return {
     url: `http://${bracketed(host)}:${bound}`,
     async stop() {
       stopListening();
-      sessions.close();
       asking.close();
-      await Promise.all([modern, ...streams].map((handler) => handler.close()));
+      await Promise.all([modern.close(), sessions.close()]);
       const closed = new Promise<void>((resolve) => http.close(() => resolve()));
       http.closeIdleConnections();
       // Streams never end by themselves; answers that are under way get a moment.
@@ -300,6 +264,15 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       await closed;
       await camel.close();
     },
+  };
+}
+
+/** Of any request line: one that is no address is simply none of ours. */
+function targetOf({ url = "/" }: IncomingMessage): Pick<URL, "pathname" | "searchParams"> {
+  const [path = "", query] = url.split("?", 2);
+  return {
+    pathname: path.length > 1 ? path.replace(/\/$/, "") : path,
+    searchParams: new URLSearchParams(query ?? ""),
   };
 }
 

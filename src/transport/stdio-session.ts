@@ -3,6 +3,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Camel } from "../camel.ts";
 import { createAsking } from "../server/ask.ts";
 import { createMcpServer, type Peer } from "../server/mcp.ts";
+import { createRelisting } from "../server/relisting.ts";
 import { watchAll } from "../server/watches.ts";
 import { systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
@@ -29,6 +30,7 @@ export function startSession(wire: Transport, options: SessionOptions): StdioSes
     clock: systemClock,
     personSeconds: () => camel.config().settings.approvals.timeoutSeconds,
   });
+  const relisting = createRelisting(systemClock);
   const servers = new Set<Server>();
   const makeServer = (): Server => {
     const server = createMcpServer(
@@ -41,6 +43,7 @@ export function startSession(wire: Transport, options: SessionOptions): StdioSes
         outputChars: () => camel.config().settings.limits.outputChars,
         ready: () => camel.refresh(),
         onClose: () => servers.delete(server),
+        relisting,
       },
       options.peer,
     );
@@ -50,6 +53,7 @@ export function startSession(wire: Transport, options: SessionOptions): StdioSes
   const stop = options.isOlder ? serveOlder(wire, makeServer()) : serveAny(wire, makeServer, options);
   return {
     toolsChanged() {
+      relisting.told();
       for (const server of servers) void server.sendToolListChanged().catch(() => {});
     },
     async close() {

@@ -3,7 +3,7 @@ import { CLIENTS, connect, sandbox } from "../harness.ts";
 
 const LONG = 'a line with "quotes" in it\n'.repeat(1_000);
 
-test.each(CLIENTS)("a host that shows the model both forms gets the text alone: %s", async (kind) => {
+test.each(CLIENTS)("a host whose model is better off with the text gets it alone: %s", async (kind) => {
   const box = await sandbox({ "workspace/MEMORY.md": LONG });
   const client = await connect(kind, box, { name: "@cline/core" });
   const { tools } = await client.listTools();
@@ -23,6 +23,22 @@ test.each(CLIENTS)("a host that shows the model both forms gets the text alone: 
   expect(failed).toMatchObject({ isError: true });
   expect(failed.content[0]?.text).toContain("not_found");
 });
+
+test.each(["claude-code", "codex-mcp-client", "gemini-cli-mcp-client"])(
+  "the model in %s reads numbered lines, and what to do about a refusal, once",
+  async (name) => {
+    const client = await connect("2.x legacy http", await sandbox({ "workspace/MEMORY.md": "one\ntwo\n" }), {
+      name,
+    });
+    const read = await client.callTool({ name: "memory_get", arguments: { filePath: "MEMORY.md" } });
+    expect(read).toEqual({ content: [{ type: "text", text: "1: one\n2: two" }] });
+    const refused = await client.callTool({ name: "memory_get", arguments: { filePath: ".env" } });
+    expect(refused).toEqual({
+      content: [{ type: "text", text: expect.stringMatching(/^Error \(.*\nNext: /s) as string }],
+      isError: true,
+    });
+  },
+);
 
 test("other hosts get both", async () => {
   const client = await connect("2.x legacy http", await sandbox({ "workspace/MEMORY.md": "x\n" }));

@@ -1,38 +1,18 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect as connectSocket } from "node:net";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { systemClock, type Clock } from "../../src/shared/clock.ts";
+import { systemClock } from "../../src/shared/clock.ts";
 import { silentLogger } from "../../src/shared/log.ts";
-import { createFileTokens } from "../../src/stores/tokens.ts";
 import { serveOnHttp } from "../../src/transport/http.ts";
-import { sandbox, startCamel, startHttp, type Sandbox } from "../harness.ts";
+import { sandbox, startCamel, startHttp } from "../harness.ts";
+import { INITIALIZE, LIST, openSession, post, tokensOf } from "./raw-http.ts";
 
-const INITIALIZE = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "raw", version: "1" },
-  },
-};
-const ACCEPT = { Accept: "application/json, text/event-stream", "Content-Type": "application/json" };
-
-function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${url}/mcp`, {
-    method: "POST",
-    headers: { ...ACCEPT, ...headers },
-    body: typeof body === "string" ? body : JSON.stringify(body),
-  });
-}
-
-/** fetch won't send a forged Host header. */
-function statusWithHost(url: string, path: string, host: string): Promise<number> {
+/** fetch won't send a forged Host header, nor a path that is none. */
+function statusOf(url: string, path: string, host = "localhost"): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(`${url}${path}`, { headers: { Host: host } }, (answer) => {
+    const { port } = new URL(url);
+    const sent = request({ host: "127.0.0.1", port, path, headers: { Host: host } }, (answer) => {
       resolve(answer.statusCode ?? 0);
       answer.destroy();
     });
@@ -40,30 +20,43 @@ function statusWithHost(url: string, path: string, host: string): Promise<number
   });
 }
 
-function tokensOf(box: Sandbox): ReturnType<typeof createFileTokens> {
-  return createFileTokens({ path: join(box.home, "tokens.json"), clock: systemClock });
-}
-
-async function openSession(url: string, headers: Record<string, string> = {}): Promise<string> {
-  const answer = await post(url, INITIALIZE, headers);
-  expect(answer.status).toBe(200);
-  await answer.text();
-  return answer.headers.get("mcp-session-id") ?? "";
-}
-
-const LIST = { jsonrpc: "2.0", id: 2, method: "tools/list" };
-
 describe("who is let in", () => {
   test.each(["/mcp", "/sse", "/messages", "/healthz"])(
     "%s refuses a foreign Host and Origin",
     async (path) => {
       const { url } = await startHttp(await sandbox());
-      expect(await statusWithHost(url, path, "evil.example")).toBe(403);
+      expect(await statusOf(url, path, "evil.example")).toBe(403);
       const foreign = await fetch(`${url}${path}`, { headers: { Origin: "https://evil.example" } });
       expect(foreign.status).toBe(403);
       await foreign.body?.cancel();
     },
   );
+
+  test("who is refused reads which setting lets them in, as written there", async () => {
+    const box = await sandbox();
+    const { url } = await startHttp(box);
+    const page = { Origin: "https://app.example" };
+    const refused = await fetch(`${url}/healthz`, { headers: page });
+    expect(await refused.text()).toContain("http.allowedOrigins");
+    await box.write(
+      "home/config.yaml",
+      "http: { allowedHosts: ['camel.lan:7800'], allowedOrigins: ['https://app.example'] }\n",
+    );
+    const { url: open } = await startHttp(box);
+    expect(await statusOf(open, "/healthz", "camel.lan")).toBe(200);
+    expect(await statusOf(open, "/healthz", "lan")).toBe(403);
+    const asked = await fetch(`${open}/mcp`, {
+      method: "OPTIONS",
+      headers: { ...page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-y" },
+    });
+    expect([asked.status, asked.headers.get("access-control-allow-headers")]).toEqual([204, "x-y"]);
+    const opened = await post(open, INITIALIZE, page);
+    expect([opened.status, opened.headers.get("access-control-allow-origin")]).toEqual([200, page.Origin]);
+    expect(opened.headers.get("access-control-expose-headers")).toContain("Mcp-Session-Id");
+    // A page on this machine may be any program's.
+    const local = await post(open, INITIALIZE, { Origin: "http://localhost:3000" });
+    expect([local.status, local.headers.get("access-control-allow-origin")]).toEqual([200, null]);
+  });
 
   test("without tokens loopback is let in; with one, everybody needs one; a revoked one is refused", async () => {
     const box = await sandbox();
@@ -167,40 +160,6 @@ describe("limits", () => {
     expect((await post(url, INITIALIZE)).status).toBe(200);
   });
 
-  test("the longest unused session goes when there are too many, and idle ones go in time", async () => {
-    const box = await sandbox({ "home/config.yaml": "http: { maxSessions: 2, idleSeconds: 60 }\n" });
-    let now = 0;
-    const clock: Clock = { ...systemClock, monotonic: () => now };
-    const camel = await startCamel(box);
-    const server = await serveOnHttp({
-      camel,
-      version: "0",
-      agentId: "main",
-      host: "127.0.0.1",
-      port: 0,
-      tokens: tokensOf(box),
-      clock,
-      log: silentLogger,
-    });
-    onTestFinished(() => server.stop());
-    const statusOf = async (session: string): Promise<number> => {
-      const answer = await post(server.url, LIST, { "mcp-session-id": session });
-      await answer.text();
-      return answer.status;
-    };
-    const first = await openSession(server.url);
-    now = 1_000;
-    const second = await openSession(server.url);
-    now = 2_000;
-    const third = await openSession(server.url);
-    expect(await statusOf(first)).toBe(404);
-    expect(await statusOf(second)).toBe(200);
-    now = 100_000;
-    const fourth = await openSession(server.url);
-    expect(await statusOf(third)).toBe(404);
-    expect(await statusOf(fourth)).toBe(200);
-  });
-
   test("past the concurrency limit requests are told to come again; open streams don't count", async () => {
     const box = await sandbox({ "home/config.yaml": "http: { maxConcurrent: 1 }\n" });
     const { url } = await startHttp(box);
@@ -219,8 +178,11 @@ describe("limits", () => {
     await stream.body?.cancel();
   });
 
-  test("an unknown route says where MCP is", async () => {
+  test("an unknown route says where MCP is, whatever it looks like", async () => {
     const { url } = await startHttp(await sandbox());
+    expect(await statusOf(url, "//")).toBe(404);
+    expect(await statusOf(url, "http://127.0.0.1/mcp")).toBe(404);
+    expect(await statusOf(url, "/healthz/")).toBe(200);
     const answer = await fetch(`${url}/`);
     expect(answer.status).toBe(404);
     expect(await answer.text()).toContain("/mcp");
