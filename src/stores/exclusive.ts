@@ -25,6 +25,7 @@ const flushData = promisify(fdatasync);
 async function writeNew(path: string, text: string): Promise<void> {
   writeQuickly(path, text);
   try {
+    await burstIsOver();
     await syncData(path);
   } catch (error) {
     removeFile(path);
@@ -32,8 +33,8 @@ async function writeNew(path: string, text: string): Promise<void> {
   }
 }
 
-/** Not yet on the disk itself. */
-function writeQuickly(path: string, text: string): void {
+/** A new file that may be lost, or cut off, in a power cut until it is synced. */
+export function writeQuickly(path: string, text: string): void {
   const file = openSync(path, "wx", 0o600);
   try {
     writeSync(file, text);
@@ -68,15 +69,22 @@ export async function linkExclusive(finished: string, name: string): Promise<boo
 }
 
 /**
- * Writes a file and gives it its name, and only then brings both to the disk: of many processes that race for a
- * name, only the one that gets it waits for the disk. A power cut in between may leave a name with nothing behind it.
+ * Writes a file and gives it its name: of many processes that race for a name, only the one that gets it has to
+ * wait for the disk, by `syncNamed`. A power cut before that may leave a name with nothing behind it.
  */
-export async function raceForName(finished: string, text: string, name: string): Promise<boolean> {
+export function raceForName(finished: string, text: string, name: string): boolean {
   writeQuickly(finished, text);
-  const made = nameOnce(finished, name);
-  if (made === "taken") return false;
-  await Promise.all([syncData(made === "copied" ? name : finished), syncFolder(dirname(name))]);
-  return true;
+  return nameOnce(finished, name) !== "taken";
+}
+
+/** Brings a file that was made quickly, and its name, to the disk itself. One that is gone by now needs nothing. */
+export async function syncNamed(path: string): Promise<void> {
+  await burstIsOver();
+  try {
+    await Promise.all([syncData(path), syncFolder(dirname(path))]);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
 }
 
 function nameOnce(finished: string, name: string): "linked" | "copied" | "taken" {
@@ -114,6 +122,34 @@ export function removeFile(path: string): void {
   } catch {
     // It is gone, and that is what was wanted.
   }
+}
+
+const LONGEST_BURST_MS = 250;
+let burst: Promise<void> | undefined;
+let asked = 0;
+
+/**
+ * File systems make new files wait while they sync others: with a thousand jobs due together, all are written first
+ * and then synced together, which takes a fraction of the time of doing so in turns. A burst is over when a turn of
+ * the event loop has brought nobody new; it never lasts longer than a moment.
+ */
+function burstIsOver(): Promise<void> {
+  asked++;
+  burst ??= new Promise((resolve) => {
+    const began = performance.now();
+    let seen = -1;
+    const look = (): void => {
+      if (asked !== seen && performance.now() - began < LONGEST_BURST_MS) {
+        seen = asked;
+        setImmediate(look);
+        return;
+      }
+      burst = undefined;
+      resolve();
+    };
+    setImmediate(look);
+  });
+  return burst;
 }
 
 const waiting = new Map<string, Promise<void>>();

@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:fs";
 import { mkdir, readFile, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
-import { publishExclusive } from "./exclusive.ts";
+import { codeOf, publishExclusive, removeFile, syncNamed, writeQuickly } from "./exclusive.ts";
 import type { ChainKey } from "./runs.ts";
 
 /** A prompt that is due and waits for its agent. */
@@ -14,8 +16,12 @@ export interface InboxEntry {
 }
 
 export interface Inbox {
-  /** Delivering again what was delivered before changes nothing, even if it was acknowledged meanwhile. */
+  /**
+   * Seen by all at once; kept through a power cut once `sync`ed. A slot's prompt is delivered once, however often this
+   * is called, and whichever claim it is for: the first may be lost in a power cut.
+   */
   deliver(agentId: string, entry: InboxEntry): Promise<void>;
+  sync(agentId: string, key: ChainKey, slot: number): Promise<void>;
   list(agentId: string): Promise<InboxEntry[]>;
   pending(agentId: string, key: ChainKey): Promise<number>;
   /** Returns how many there were. */
@@ -25,17 +31,31 @@ export interface Inbox {
   folder(agentId: string): string;
 }
 
+/** Folder times may be as coarse as this. */
+const COARSE_MS = 2_000;
 const TAKEN_MS = 3 * 86_400_000;
 
 export function createFileInbox(options: { directory: string; clock: Clock }): Inbox {
   const folder = (agentId: string): string => join(options.directory, "inbox", agentId);
   const taken = join(options.directory, "inbox", ".taken");
-  const nameOf = (key: ChainKey, seq: number): string => `${key.id}.${key.uid}.${seq}.json`;
-  const isTaken = (name: string): Promise<boolean> =>
-    stat(join(taken, name)).then(
-      () => true,
-      () => false,
-    );
+  const nameOf = (key: ChainKey, slot: number): string => `${key.id}.${key.uid}.${slot}.json`;
+  const isTaken = (name: string): boolean => existsSync(join(taken, name));
+
+  const listed = new Map<string, { mark: string; names: string[] }>();
+  /** A thousand jobs that are due together ask for the same folder; it is read again when its time has changed. */
+  const namesIn = (agentId: string): readonly string[] => {
+    const path = folder(agentId);
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return [];
+    const mark = `${found.ino}:${found.mtimeNs}`;
+    const known = listed.get(agentId);
+    if (known?.mark === mark) return known.names;
+    const names = readdirSync(path).filter((name) => name.endsWith(".json"));
+    // Another change so soon after this one may leave the same time.
+    const isCertain = Math.abs(Date.now() - Number(found.mtimeNs / 1_000_000n)) > COARSE_MS;
+    if (isCertain) listed.set(agentId, { mark, names });
+    return names;
+  };
 
   const read = async (agentId: string): Promise<{ name: string; entry: InboxEntry }[]> => {
     const names = (await readdir(folder(agentId)).catch(() => [])).filter((name) => name.endsWith(".json"));
@@ -53,13 +73,13 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
   /** It counts as waiting all the same, so it has to be seen, and taken. */
   const damagedEntry = async (agentId: string, name: string): Promise<InboxEntry> => {
     const path = join(folder(agentId), name);
-    const [id = "", uid = "", seq = ""] = name.split(".");
+    const [id = "", uid = "", slot = ""] = name.split(".");
     const at = await stat(path).then(
       ({ mtimeMs }) => Math.floor(mtimeMs),
       () => 0,
     );
     const prompt = `(The prompt can't be read: ${path} is damaged.)`;
-    return { job: { id, uid, name: id }, seq: Number(seq), slot: at, prompt, deliveredAt: at };
+    return { job: { id, uid, name: id }, seq: 0, slot: Number(slot) || at, prompt, deliveredAt: at };
   };
 
   /** A marker is needed only as long as a process might still deliver what it marks. */
@@ -77,19 +97,33 @@ export function createFileInbox(options: { directory: string; clock: Clock }): I
   return {
     folder,
     async deliver(agentId, entry) {
-      const name = nameOf(entry.job, entry.seq);
-      if (await isTaken(name)) return;
-      await mkdir(folder(agentId), { recursive: true, mode: 0o700 });
+      const name = nameOf(entry.job, entry.slot);
+      if (isTaken(name)) return;
       const path = join(folder(agentId), name);
-      await publishExclusive(path, JSON.stringify(entry));
+      const finished = join(folder(agentId), `.${name}.${randomBytes(6).toString("hex")}.tmp`);
+      const text = JSON.stringify(entry);
+      try {
+        writeQuickly(finished, text);
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error;
+        mkdirSync(folder(agentId), { recursive: true, mode: 0o700 });
+        writeQuickly(finished, text);
+      }
+      try {
+        // In place of what a power cut may have left of an earlier try.
+        renameSync(finished, path);
+      } catch (error) {
+        removeFile(finished);
+        throw error;
+      }
       // Taken between our look and our write by an agent that had it from another process.
-      if (await isTaken(name)) await unlink(path).catch(() => {});
+      if (isTaken(name)) removeFile(path);
     },
+    sync: (agentId, key, slot) => syncNamed(join(folder(agentId), nameOf(key, slot))),
     list: async (agentId) => (await read(agentId)).map(({ entry }) => entry),
     async pending(agentId, key) {
       const prefix = `${key.id}.${key.uid}.`;
-      return (await readdir(folder(agentId)).catch(() => [])).filter((name) => name.startsWith(prefix))
-        .length;
+      return namesIn(agentId).filter((name) => name.startsWith(prefix)).length;
     },
     async acknowledge(agentId, matches) {
       let count = 0;

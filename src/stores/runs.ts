@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } fr
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
-import { codeOf, linkExclusive, publishExclusive, raceForName, removeFile } from "./exclusive.ts";
+import { codeOf, linkExclusive, publishExclusive, raceForName, removeFile, syncNamed } from "./exclusive.ts";
 import type { Claim, RunRecord, RunResult, Started } from "./jobs.ts";
 
 /** A job's chain is found by these two. */
@@ -16,6 +16,8 @@ export interface Chain {
   newest: Claim | undefined;
   /** Claims without a result, oldest first. */
   unfinished: number[];
+  /** When it was read, by a clock that nobody sets. */
+  readAt: number;
 }
 
 /** A claim that somebody is, or was, at work on. */
@@ -31,12 +33,18 @@ export interface ActiveClaim extends ChainKey {
  */
 export interface RunStore {
   chain(key: ChainKey): Promise<Chain>;
-  /** Undefined when another process has made that claim, or a later one, meanwhile. */
+  /**
+   * Undefined when another process has made that claim, or a later one, meanwhile. `after` is the newest claim of a
+   * chain that was read at `readAt`. The claim holds against all other processes; against a power cut once `sync`ed.
+   */
   claim(
     key: ChainKey,
     draft: Omit<Claim, "seq" | "nonce" | "previous">,
     after: Claim | undefined,
+    readAt?: number,
   ): Promise<Claim | undefined>;
+  /** Brings a claim to the disk itself. Needed before a run that must not be made twice, and before any result. */
+  sync(key: ChainKey, claim: Claim): Promise<void>;
   /** False when that attempt was started before: whoever gets true, and nobody else, runs it. */
   start(key: ChainKey, seq: number, started: Started): Promise<boolean>;
   /** False when there is a result already; the first one stands. */
@@ -173,6 +181,7 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
     record,
     isInChain,
     async chain(key) {
+      const readAt = clock.monotonic();
       const names = namesIn(folderOf(key));
       const seqs = seqsOf(names);
       const last = seqs.at(-1);
@@ -180,10 +189,10 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       return {
         newest: last === undefined ? undefined : await claimAt(key, last),
         unfinished: seqs.filter((seq) => !present.has(`${String(seq).padStart(8, "0")}.result`)),
+        readAt,
       };
     },
-    async claim(key, draft, after) {
-      const began = clock.monotonic();
+    async claim(key, draft, after, readAt = clock.monotonic()) {
       const seq = (after?.seq ?? 0) + 1;
       // Most often another process was first: seen here, it costs no write.
       if (existsSync(fileOf(key, seq, "claim"))) return undefined;
@@ -198,20 +207,21 @@ export function createFileRuns(options: { directory: string; clock: Clock }): Ru
       const intent = intentOf(key, claim);
       let won: boolean;
       try {
-        won = await raceForName(intent, JSON.stringify(claim), fileOf(key, seq, "claim"));
+        won = raceForName(intent, JSON.stringify(claim), fileOf(key, seq, "claim"));
       } catch (error) {
-        // A claim that has its name stands, and whoever looks after claims finds it by its intent.
-        const made = readJson<Claim>(fileOf(key, seq, "claim"));
-        if (made === undefined || made === "broken" || made.nonce !== claim.nonce) removeFile(intent);
+        removeFile(intent);
+        // Somebody has removed the folders: they are made again at the next try.
+        if (codeOf(error) === "ENOENT") made.clear();
         throw error;
       }
-      if (won && clock.monotonic() - began > QUICK_MS && !(await isInChain(key, claim))) {
+      if (won && clock.monotonic() - readAt > QUICK_MS && !(await isInChain(key, claim))) {
         removeFile(fileOf(key, seq, "claim"));
         won = false;
       }
       if (!won) removeFile(intent);
       return won ? claim : undefined;
     },
+    sync: (key, claim) => syncNamed(fileOf(key, claim.seq, "claim")),
     start: (key, seq, started) => publish(key, seq, `started${started.attempt}`, started),
     finish: (key, seq, result) => publish(key, seq, "result", result),
     async history(id, limit, isWanted = () => true) {

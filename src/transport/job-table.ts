@@ -1,6 +1,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { createBreath } from "../shared/breath.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Job } from "../stores/jobs.ts";
 import type { ExpectedRun } from "../stores/ready.ts";
@@ -20,8 +21,8 @@ export interface Entry {
 
 /** The jobs of all sources and when each is due, kept up with what other processes do to them. */
 export interface JobTable {
-  /** Reads what has changed since the last time. */
-  refresh(): Promise<void>;
+  /** Reads what has changed since the last time, or the next part of it; true when there is more to read. */
+  refresh(): Promise<boolean>;
   /** Takes out what is due, at most so many. Each has to be put back, delayed or forgotten. */
   takeDue(most: number): Entry[];
   /** Runs that need a process of their own and are due soon; each is told once. */
@@ -48,7 +49,8 @@ export interface JobTableOptions {
 }
 
 const RESCAN_MS = 60_000;
-const READ_AT_ONCE = 32;
+/** Between the parts of a hundred thousand jobs, those that were read may fire. */
+const READ_AT_ONCE = 500;
 const RETRY_MS = 1_000;
 const GET_READY_MS = 2_000;
 /** Folder times may be as coarse as this. */
@@ -115,7 +117,7 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
     }
   };
 
-  const readAll = async (mark: string, config: string): Promise<void> => {
+  const readAll = async (mark: string, config: string): Promise<boolean> => {
     // First of all: what can't be read now is read again at the next turn.
     const found = await store.jobs.ids();
     dirty.clear();
@@ -129,23 +131,25 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
     // One after another and not all in memory: there may be a hundred thousand.
     for (const id of [...entries.keys(), ...found]) dirty.add(id);
     for (const job of settings().cron.jobs) dirty.add(job.id);
-    await readChanged();
+    return readChanged();
   };
 
-  const readChanged = async (): Promise<void> => {
-    const ids = [...dirty];
-    dirty.clear();
-    const readSome = async (): Promise<void> => {
-      for (let id = ids.pop(); id !== undefined; id = ids.pop()) {
-        const job = await findJob(book, id).catch((error: unknown) => {
-          // The others go on; this one is told of, since nobody would notice that it doesn't fire.
-          log.warn(`cron: ${error instanceof Error ? error.message : String(error)}`);
-        });
-        if (job === undefined) entries.delete(id);
-        else await learn(job);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(ids.length, READ_AT_ONCE) }, readSome));
+  const readChanged = async (): Promise<boolean> => {
+    const breathe = createBreath();
+    let count = 0;
+    for (const id of dirty) {
+      if (count++ === READ_AT_ONCE) return true;
+      // Before it is read: what changes after that is another change.
+      dirty.delete(id);
+      const job = await findJob(book, id).catch((error: unknown) => {
+        // The others go on; this one is told of, since nobody would notice that it doesn't fire.
+        log.warn(`cron: ${error instanceof Error ? error.message : String(error)}`);
+      });
+      if (job === undefined) entries.delete(id);
+      else await learn(job);
+      await breathe();
+    }
+    return false;
   };
 
   return {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../config.ts";
 import type { Call, ToolResult } from "../pipeline/call.ts";
+import { createBreath } from "../shared/breath.ts";
 import type { Clock } from "../shared/clock.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
@@ -44,7 +45,8 @@ const SWEEP_MS = 2_000;
 const FIRST_TIDY_MS = 600_000;
 const TIDY_MS = 6 * 3_600_000;
 const KEEP_HISTORY_MS = 30 * 86_400_000;
-const AT_ONCE = 32;
+/** All that is due is written before any of it is synced, so that many wait for the disk together. */
+const AT_ONCE = 1_000;
 /** One call that waits, for a person say, must not hold up all other jobs. */
 const PATIENCE_MS = 2_000;
 
@@ -183,11 +185,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const turn = async (): Promise<void> => {
     mayFire = (await options.ready()) && options.settings().cron.enabled;
     if (!mayFire) return;
-    await table.refresh();
-    await fireAllDue();
-    const expected = table.takeExpected();
-    if (expected.length > 0) options.supervisors.expect(expected);
-    await carryOutClaimed();
+    for (let isMore = true; isMore && !stopping.signal.aborted;) {
+      isMore = await table.refresh();
+      await fireAllDue();
+      const expected = table.takeExpected();
+      if (expected.length > 0) options.supervisors.expect(expected);
+      await carryOutClaimed();
+    }
     await tidy();
     if (left.size > 0 || clock.monotonic() - sweptAt >= sweepEvery()) {
       sweptAt = clock.monotonic();
@@ -260,8 +264,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
 /** Takes pieces of work until there are none, a number of them at the same time. */
 async function atOnce(next: () => Promise<void> | undefined): Promise<void> {
-  const worker = async (): Promise<void> => {
-    for (let work = next(); work !== undefined; work = next()) await work;
+  const breathe = createBreath();
+  const worker = async (first: Promise<void>): Promise<void> => {
+    for (let work: Promise<void> | undefined = first; work !== undefined; work = next()) {
+      await work;
+      await breathe();
+    }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const workers: Promise<void>[] = [];
+  for (let work = next(); work !== undefined; work = workers.length < AT_ONCE ? next() : undefined) {
+    workers.push(worker(work));
+    await breathe();
+  }
+  await Promise.all(workers);
 }

@@ -1,4 +1,4 @@
-import { chmod, readdir, writeFile } from "node:fs/promises";
+import { chmod, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -132,6 +132,16 @@ describe("the chain of claims", () => {
     expect(await store.runs.active()).toEqual([active]);
   });
 
+  it("goes on when somebody has removed all that was kept", async () => {
+    const { store, clock, home } = await open();
+    const first = await store.runs.claim(KEY, draft(1, clock), undefined);
+    await rm(join(home, "cron"), { recursive: true });
+    // What was claimed may be gone by the time it is to be synced.
+    if (first !== undefined) await store.runs.sync(KEY, first);
+    await expect(store.runs.claim(KEY, draft(2, clock), undefined)).rejects.toThrow(/ENOENT/);
+    expect(await store.runs.claim(KEY, draft(2, clock), undefined)).toMatchObject({ seq: 1, slot: 2 });
+  });
+
   it("leaves nothing half-written behind when the folder can't be written", async () => {
     if (process.getuid?.() === 0) return;
     const { store, clock, home } = await open();
@@ -230,6 +240,26 @@ describe("the inbox", () => {
     expect(await store.inbox.acknowledge("main", () => true)).toBe(1);
     await store.inbox.deliver("main", entry);
     expect(await store.inbox.list("main")).toEqual([]);
+    // A power cut took the first claim of this slot, and it was claimed again.
+    await store.inbox.deliver("main", { ...entry, seq: 2 });
+    expect(await store.inbox.list("main")).toEqual([]);
+    await store.inbox.deliver("main", { ...entry, seq: 3, slot: 65 });
+    expect(await store.inbox.pending("main", entry.job)).toBe(1);
+  });
+
+  it("mends an entry that a power cut has emptied, and counts what others deliver", async () => {
+    const { store, clock, home } = await open();
+    await store.inbox.deliver("main", entry);
+    await writeFile(join(home, "cron", "inbox", "main", "job.u1.5.json"), "");
+    expect((await store.inbox.list("main"))[0]?.prompt).toMatch(/damaged/);
+    await store.inbox.deliver("main", entry);
+    await store.inbox.sync("main", entry.job, entry.slot);
+    expect(await store.inbox.list("main")).toEqual([entry]);
+    const other = createCronStore({ home, clock });
+    for (const slot of [65, 125]) {
+      await other.inbox.deliver("main", { ...entry, slot });
+      expect(await store.inbox.pending("main", entry.job)).toBe(slot === 65 ? 2 : 3);
+    }
   });
 });
 

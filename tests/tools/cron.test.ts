@@ -76,6 +76,9 @@ describe("add", () => {
     [{ schedule: "1h", tz: "Moon/Base" }, /not a time zone/],
     [{ schedule: "1h", tz: "Berlin" }, /Did you mean Europe\/Berlin\?/],
     [{ schedule: "1h", tz: "America/NewYork" }, /Did you mean America\/New_York\?/],
+    [{ schedule: "1h", tz: "Pacific Time" }, /Did you mean America\/Los_Angeles\?/],
+    [{ schedule: "1h", tz: "UTC+2" }, /Did you mean Etc\/GMT-2\?/],
+    [{ schedule: "every day at 9" }, /Did you mean "0 9 \* \* \*"\?/],
     [{ schedule: "2020-01-01T00:00:00Z" }, /in the past/],
     [{ schedule: "2027-02-30T09:00" }, /does not exist/],
     [{ schedule: "soon" }, /not a schedule/],
@@ -103,6 +106,7 @@ describe("add", () => {
     [{ schedule: "2090-03-26T03:30" }, /03:30:00 .*\nRun by/],
     [{ schedule: "2090-10-29T02:30+01:00" }, /02:30:00 .*\nRun by/],
     [{ schedule: "1h", maxRuns: 2 }, /Next: .*\nthen: .*\nRun by/],
+    [{ schedule: "0 9 * * *", tz: "europe/BERLIN" }, /\(Europe\/Berlin\)/],
   ])("%j: says what is not to be seen from the times, and no time too many", async (args, expected) => {
     const { camel } = await start();
     const added = await cron(camel, { action: "add", prompt: "x", tz: "Europe/Berlin", ...args });
@@ -112,7 +116,7 @@ describe("add", () => {
   it("refuses to spend money every second, but not to fill an inbox", async () => {
     const { camel } = await start(COMMAND);
     const often = await cron(camel, { action: "add", schedule: "*/10 * * * * *", prompt: "x" });
-    expect(often.text).toMatch(/fires every 10 seconds; .*minute is the shortest/);
+    expect(often.text).toMatch(/fires every 10 seconds; .*every minute is the most often/);
     expect(
       (await cron(camel, { action: "add", schedule: "10s", prompt: "x", runner: "host" })).isError,
     ).toBeUndefined();

@@ -26,6 +26,8 @@ interface World {
   expected: number[];
   /** What the log was told. */
   errors: string[];
+  /** How many jobs the scheduler knew at each call it made. */
+  dispatched: number[];
   scheduler: () => Scheduler;
   add: (over?: Partial<Job>) => Promise<Job>;
   runs: (id?: string) => Promise<RunRecord[]>;
@@ -39,8 +41,10 @@ async function world(config = ""): Promise<World> {
   const supervised: World["supervised"] = [];
   const expected: number[] = [];
   const errors: string[] = [];
+  const dispatched: number[] = [];
   return {
     errors,
+    dispatched,
     camel,
     clock,
     store,
@@ -53,7 +57,10 @@ async function world(config = ""): Promise<World> {
         log: { ...silentLogger, error: (message) => void errors.push(message) },
         settings: () => camel.config().settings,
         ready: () => Promise.resolve(true),
-        dispatch: (call) => camel.dispatcher.call(call),
+        dispatch(call) {
+          dispatched.push(scheduler.state().jobs);
+          return camel.dispatcher.call(call);
+        },
         supervisors: {
           start: ({ id, uid, seq }) => void supervised.push({ id, uid, seq }),
           expect: (runs) => void expected.push(...runs.map(() => clock.now())),
@@ -193,6 +200,17 @@ describe("firing", () => {
     await one.wake();
     expect(statuses(await runs())).toEqual(["ok"]);
     expect(await store.jobs.get("tick")).toBeUndefined();
+  });
+
+  it("what is due while the rest of many jobs is still being read", async () => {
+    const { add, scheduler, clock, dispatched } = await world();
+    await Promise.all(Array.from({ length: 600 }, (_, index) => add({ id: `job${index}`, schedule: "1m" })));
+    clock.advance(MINUTE);
+    const one = scheduler();
+    await one.wake();
+    expect(dispatched).toHaveLength(600);
+    expect(dispatched[0]).toBeLessThanOrEqual(500);
+    expect(one.state().jobs).toBe(600);
   });
 
   it("nothing of a paused job, and nothing is made up for when it is resumed", async () => {

@@ -185,8 +185,10 @@ async function noSuchJob(input: CronInput, context: ToolContext, book: JobBook):
       next: "cron list shows the ids.",
     });
   }
-  const ids = (await allJobs(book)).filter((one) => mayTouch(one, context)).map((one) => one.id);
-  const guess = closest(id, ids);
+  const jobs = (await allJobs(book)).filter((one) => mayTouch(one, context));
+  const ids = jobs.map((one) => one.id);
+  const named = jobs.find((one) => one.name.toLowerCase() === id.trim().toLowerCase());
+  const guess = named?.id ?? closest(id, ids);
   return new CamelError("not_found", `There is no job "${id.slice(0, 80)}".`, {
     next:
       guess === undefined

@@ -59,6 +59,10 @@ export async function carryOut(job: Job, claim: Claim, context: CarryOutContext)
     return settle(job, claim, book);
   }
   const result = (await overCap(isHost, book)) ?? (await call(job, claim, context));
+  if (isHost) {
+    // The prompt is there, and may be seen; that it was delivered is said once nothing can take it away.
+    await Promise.all([runs.sync(job, claim), book.store.inbox.sync(job.creator.agentId, job, claim.slot)]);
+  }
   await runs.finish(job, claim.seq, { startedAt, ...result });
   // A good result changes nothing about a job that goes on.
   if (result.status !== "ok" || job.at !== undefined) await afterRun(job, claim, book);

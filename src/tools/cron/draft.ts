@@ -10,6 +10,7 @@ import { describeLength, localTime, utcTime } from "./describe.ts";
 import { nextSlots } from "./next-slot.ts";
 import { describeRunner, runnerNameOf } from "./runner-name.ts";
 import { parseSchedule, parseTimestamp, type Schedule } from "./schedule.ts";
+import { zoneNamed } from "./zone.ts";
 
 const LONGEST_PROMPT = 100_000;
 const DAY_SECONDS = 86_400;
@@ -64,7 +65,8 @@ export async function draftJob(input: CronInput, context: ToolContext, book: Job
 /** The job with what the call gives, checked as a whole. */
 export function withChanges(job: Job, input: CronInput, context: ToolContext, book: JobBook): Promise<Job> {
   const now = context.clock.now();
-  const tz = given(input.tz) ?? job.tz;
+  const zone = given(input.tz);
+  const tz = zone === undefined ? job.tz : zoneNamed(zone.trim());
   const rescheduled = given(input.schedule) !== undefined || tz !== job.tz;
   const text = given(input.schedule) ?? job.schedule;
   const schedule = parseSchedule(text, { zone: tz, now: rescheduled ? now : job.since });
@@ -117,7 +119,7 @@ function check(job: Job, schedule: Schedule, context: ToolContext, { settings }:
   }
   if (schedule.kind === "at" && job.at !== undefined && job.at <= now) {
     throw refused(
-      `${utcTime(job.at)} is in the past; it is ${utcTime(now)} now (${localTime(now, job.tz)}).`,
+      `"${job.schedule}" (${utcTime(job.at)}) is in the past; it is ${utcTime(now)} now (${localTime(now, job.tz)}).`,
       "Give a later time, or +20m for a while from now.",
     );
   }
@@ -142,8 +144,8 @@ function check(job: Job, schedule: Schedule, context: ToolContext, { settings }:
   const { minIntervalSeconds } = settings().cron;
   if (name !== "host" && shortest < minIntervalSeconds * 1000) {
     throw refused(
-      `"${job.schedule}" fires every ${describeLength(shortest)}; with the runner ${name}, which may cost money each time, ${describeLength(minIntervalSeconds * 1000)} is the shortest.`,
-      "Make it less frequent, or raise nothing but the interval: cron.minIntervalSeconds is the user's to change.",
+      `"${job.schedule}" fires every ${describeLength(shortest)}; with the runner ${name}, which may cost money each time, every ${describeLength(minIntervalSeconds * 1000)} is the most often.`,
+      "Make it less frequent. The user can change the limit: cron.minIntervalSeconds in the config.",
     );
   }
 }

@@ -28,8 +28,9 @@ const MOST_TRIES = 20;
 export async function fireDue(job: Job, context: FireContext): Promise<Fired> {
   const { book } = context;
   const schedule = scheduleOf(job);
+  let known: Chain | undefined;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const chain = await book.store.runs.chain(job);
+    const chain: Chain = known ?? (await book.store.runs.chain(job));
     const { newest } = chain;
     const plan = planDue(job, schedule, newest, book.clock.now());
     const [slot] = plan.run;
@@ -58,7 +59,10 @@ export async function fireDue(job: Job, context: FireContext): Promise<Fired> {
         ...draft,
       },
       newest,
+      chain.readAt,
     );
+    // Who made the newest claim knows the chain; if another makes the next one, ours of the same number fails.
+    known = claim === undefined ? undefined : withClaim(chain, claim);
     if (claim !== undefined) await begin(job, claim, context);
   }
   return { newest: (await book.store.runs.chain(job)).newest, waiting: true };
@@ -83,12 +87,22 @@ export async function claimByHand(job: Job, context: FireContext): Promise<Claim
         owner: await context.owner(),
       },
       chain.newest,
+      chain.readAt,
     );
     if (claim === undefined) continue;
-    await context.execute(job, claim);
+    await begin(job, claim, context);
     return claim;
   }
   return "busy";
+}
+
+function withClaim(chain: Chain, claim: Claim): Chain {
+  const isOpen = claim.final === undefined;
+  return {
+    ...chain,
+    newest: claim,
+    unfinished: isOpen ? [...chain.unfinished, claim.seq] : chain.unfinished,
+  };
 }
 
 async function begin(job: Job, claim: Claim, context: FireContext): Promise<void> {
@@ -96,7 +110,11 @@ async function begin(job: Job, claim: Claim, context: FireContext): Promise<void
   if (claim.final !== undefined) {
     await finishFinal(job, claim, context.book);
     runs.settle(runs.activeEntry(job, claim));
-  } else if (claim.queued !== true) await context.execute(job, claim);
+    return;
+  }
+  // A prompt for an inbox may be delivered by two claims of its slot, and is there once.
+  if (runnerNameOf(job, context.book.settings()) !== "host") await runs.sync(job, claim);
+  if (claim.queued !== true) await context.execute(job, claim);
 }
 
 export async function finishFinal(
@@ -105,6 +123,7 @@ export async function finishFinal(
   book: JobBook,
 ): Promise<void> {
   if (claim.final === undefined) return;
+  await book.store.runs.sync(job, claim);
   const { status, reason } = claim.final;
   await book.store.runs.finish(job, claim.seq, { status, text: reason, finishedAt: book.clock.now() });
 }

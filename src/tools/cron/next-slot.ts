@@ -16,8 +16,21 @@ export function nextSlot(schedule: Schedule, after: number): number | undefined 
       return schedule.anchor + Math.max(1, passed + 1) * schedule.milliseconds;
     }
     case "cron":
-      return nextCronSlot(schedule, after);
+      return rememberedCronSlot(schedule, after);
   }
+}
+
+const answers = new Map<string, number | undefined>();
+const MOST_ANSWERS = 2_000;
+
+/** Jobs that are due together mostly say so in the same words, and each is asked about more than once. */
+function rememberedCronSlot(schedule: Schedule & { kind: "cron" }, after: number): number | undefined {
+  const question = `${schedule.pattern}\n${schedule.zone}\n${after}`;
+  if (answers.has(question)) return answers.get(question);
+  const slot = nextCronSlot(schedule, after);
+  if (answers.size >= MOST_ANSWERS) answers.clear();
+  answers.set(question, slot);
+  return slot;
 }
 
 export function nextSlots(schedule: Schedule, after: number, count: number): number[] {

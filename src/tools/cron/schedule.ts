@@ -1,5 +1,6 @@
 import { Cron } from "croner";
 import { CamelError } from "../../shared/errors.ts";
+import { suggestSchedule } from "./suggest-schedule.ts";
 import { closestZone, instantOfWall, isZone, oddityOf } from "./zone.ts";
 
 /** What a schedule text means. Frozen when a job is added, so that every process computes the same slots. */
@@ -46,7 +47,18 @@ export function parseSchedule(text: string, context: { zone: string; now: number
       : { kind: "every", milliseconds, anchor: now };
   }
   if (/^\d{4}-|^\d{8}(?!\S* )/.test(given)) return { kind: "at", at: parseTimestamp(given, zone) };
-  return parseCron(given, zone);
+  return parseCron(given, context);
+}
+
+/** What was most likely meant by a text that is no schedule, as the beginning of a hint. */
+function guessed(text: string, context: { zone: string; now: number }): string {
+  const guess = suggestSchedule(text, context);
+  try {
+    if (guess !== undefined && parseSchedule(guess, context)) return `Did you mean "${guess}"? `;
+  } catch {
+    // No better than what was given.
+  }
+  return "";
 }
 
 function unknownZone(zone: string): CamelError {
@@ -67,7 +79,7 @@ export function parseTimestamp(text: string, zone: string): number {
   if (found === null) {
     throw refused(
       `"${text}" is not an ISO 8601 time.`,
-      "Write 2027-03-14T09:00, or 2027-03-14T09:00:00Z for UTC.",
+      "Write 2027-03-14T09:00, or 2027-03-14T09:00:00Z for UTC; a zone goes into tz.",
     );
   }
   const [, year, , month, day, hour = "0", minute = "0", second = "0", fraction = "0", offset] = found;
@@ -100,7 +112,8 @@ export function oddityOfTime(text: string, zone: string): "skipped" | "twice" | 
   return isWallTime ? oddityOf(zone, parseTimestamp(text, "UTC")) : undefined;
 }
 
-function parseCron(text: string, zone: string): Schedule {
+function parseCron(text: string, context: { zone: string; now: number }): Schedule {
+  const { zone } = context;
   if (text.toLowerCase() === "@reboot") {
     throw refused(
       "@reboot is an event, not a time.",
@@ -112,11 +125,12 @@ function parseCron(text: string, zone: string): Schedule {
   if (fields.length !== 5 && fields.length !== 6) {
     throw refused(
       `"${text}" is not a schedule${fields.length > 1 ? `: cron has 5 or 6 fields, this has ${fields.length}` : ""}.`,
-      FORMATS,
+      guessed(text, context) + FORMATS,
     );
   }
   // croner would read `?` as "what the clock says now", which differs from process to process.
-  if (pattern.includes("?")) throw refused(`"?" is not allowed in "${text}".`, "Use * instead.");
+  if (pattern.includes("?"))
+    throw refused(`"?" is not allowed in "${text}".`, `${guessed(text, context)}Use * instead.`);
   let first: Date | null;
   try {
     first = matcher(pattern).nextRun(new Date(Date.UTC(2000, 0, 1)));
@@ -124,7 +138,7 @@ function parseCron(text: string, zone: string): Schedule {
     const why = error instanceof Error ? inItsOwnNumbers(error.message) : String(error);
     throw refused(
       `"${text}" is not a cron expression: ${why}`,
-      "Fields: minute 0-59, hour 0-23, day 1-31, month 1-12, weekday 0-7 (Sunday is 0 and 7); six fields begin with seconds.",
+      `${guessed(text, context)}Fields: minute 0-59, hour 0-23, day 1-31, month 1-12, weekday 0-7 (Sunday is 0 and 7); six fields begin with seconds.`,
     );
   }
   if (first === null) {

@@ -20,16 +20,50 @@ const STEP = 5 * DAY;
 /** A stretch is cut here even where the clock never changes, so that looking for its end is bounded. */
 const LONGEST = 200 * DAY;
 
+const knownZones = new Set<string>();
+
 export function isZone(name: string): boolean {
+  // Asked once for every job, and each answer takes longer than reading the job.
+  if (knownZones.has(name)) return true;
   try {
-    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
+    new Intl.DateTimeFormat("en-US", { timeZone: name });
+    knownZones.add(name);
+    return true;
   } catch {
     return false;
   }
 }
 
+/** A zone as it is written; names are understood in any case. One that is none stays as it is. */
+export function zoneNamed(name: string): string {
+  if (!isZone(name)) return name;
+  const { timeZone } = new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions();
+  return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
+}
+
+/** People's names for zones that are no places, and offsets: the sign of `Etc/GMT` is the other way round. */
+function usualZone(plain: string): string | undefined {
+  const offset = /^(?:utc|gmt)?([+-])0?(\d{1,2})(?::?00)?$/.exec(plain.replaceAll(/\s/g, ""));
+  if (offset !== null) return `Etc/GMT${offset[1] === "+" ? "-" : "+"}${offset[2]}`;
+  return Object.entries(USUAL).find(([, names]) =>
+    names.includes(plain.replace(/ (standard|daylight)?\s*time$/, "")),
+  )?.[0];
+}
+const USUAL: Record<string, readonly string[]> = {
+  "America/New_York": ["eastern", "edt", "et"],
+  "America/Chicago": ["central", "cdt", "ct"],
+  "America/Denver": ["mountain", "mdt"],
+  "America/Los_Angeles": ["pacific", "pdt", "pt"],
+  "Europe/London": ["bst"],
+  "Europe/Paris": ["cest"],
+  "Asia/Tokyo": ["jst"],
+  "Australia/Sydney": ["aest", "aedt"],
+};
+
 /** The zone a misspelt name, or a town alone, is meant as. */
 export function closestZone(name: string): string | undefined {
+  const usual = usualZone(name.trim().toLowerCase());
+  if (usual !== undefined && isZone(usual)) return usual;
   const zones = Intl.supportedValuesOf("timeZone");
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]+/g, "");
   const town = plain(name.slice(name.lastIndexOf("/") + 1));

@@ -66,6 +66,40 @@ describe("schedules", () => {
     expect(error.next).toMatch(/\w/);
   });
 
+  // The clock stands at 2026-11-18T12:00Z, in Berlin.
+  it.each([
+    ["every day at 9am", "0 9 * * *"],
+    ["every weekday at 9:30", "30 9 * * 1-5"],
+    ["mondays at 9pm", "0 21 * * 1"],
+    ["9am every day", "0 9 * * *"],
+    ["noon", "0 12 * * *"],
+    ["daily", "@daily"],
+    ["tomorrow 9am", "2026-11-19T09:00"],
+    ["every 5 minutes", "5m"],
+    ["@every 90s", "90s"],
+    ["an hour", "1h"],
+    ["in 2 hours", "+2h"],
+    ["2h from now", "+2h"],
+    ["1w", "7d"],
+    ["+1w", "+7d"],
+    ["2h30m", "150m"],
+    ["1.5 h", "90m"],
+    ["PT15M", "15m"],
+    ["rate(5 minutes)", "5m"],
+    ["cron(0 9 * * ? *)", "0 9 * * *"],
+    ["0 0 9 ? * MON 2027", "0 0 9 * * mon"],
+    ['"0 9 * * *"', "0 9 * * *"],
+    ["0 9 * * * # daily", "0 9 * * *"],
+    ["whenever", undefined],
+    ["every other day", undefined],
+    ["5", undefined],
+    ["every 0 minutes", undefined],
+    ["0 25 * * ?", undefined],
+  ])("%s is refused, and what was meant proposed: %s", (text, meant) => {
+    const { next } = thrownBy(() => parse(text));
+    expect(/Did you mean "(.+?)"\?/.exec(next ?? "")?.[1]).toBe(meant);
+  });
+
   it("refuses a zone that is none", () => {
     expect(thrownBy(() => parse("1h", "Mars/Olympus")).message).toMatch(/not a time zone/);
   });
