@@ -27,7 +27,7 @@ Commands
   memory search|get|add|list|reindex|stats
                              the memory for people: search WORDS, get FILE[:FROM-TO], add TEXT, list [GLOB]
   policy explain TOOL JSON   say what policy would decide, and which line of which file decides
-  policy command LINE        say whether a command line would need approval
+  policy command|url WHAT    say whether a command line or an address would need approval
   secret set|list|remove     values that tools use as secret://NAME; set reads the value from stdin
   key status|rotate          the key that tools and secrets are sealed with
   approvals list|show|approve|deny|pin

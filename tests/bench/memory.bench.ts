@@ -1,5 +1,5 @@
 /**
- * Memory search beside ripgrep and the seed's keyword count, in one run on the same files. Prints; asserts nothing.
+ * Memory search beside ripgrep and a plain keyword count, in one run on the same files. Prints; asserts nothing.
  *
  *   npm run bench memory [1000 10000 100000]
  */
@@ -97,7 +97,7 @@ async function bench(count: number): Promise<void> {
   print("one changed file, p50", percentile(changes, 0.5));
   print("RSS", process.memoryUsage().rss / 2 ** 20, "MB");
   const peers: [string, () => Promise<number> | number][] = [
-    ["keyword count of the seed", () => ask("w1a w2b", "keyword")],
+    ["plain keyword count", () => ask("w1a w2b", "keyword")],
     [
       "ripgrep",
       () => {

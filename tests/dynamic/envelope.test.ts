@@ -182,12 +182,12 @@ describe("approved once, then inside the envelope", () => {
     };
     expect(await importing(JSON.stringify(net))).toMatchObject({ isError: true, code: "approval_required" });
     const described = (one: object) => make(camel, one, "create", person().ask);
-    const seedTemplate = shellTool("fetch_like", "printf '%s ' -o /tmp/%(title)s.%(ext)s {{input}}");
-    expect((await described(seedTemplate)).isError).toBeUndefined();
+    const foreignTemplate = shellTool("fetch_like", "printf '%s ' -o /tmp/%(title)s.%(ext)s {{input}}");
+    expect((await described(foreignTemplate)).isError).toBeUndefined();
     expect((await call(camel, "fetch_like", { input: "https://example.com/watch?v=abc&t=1" })).text).toBe(
       "-o /tmp/%(title)s.%(ext)s https://example.com/watch?v=abc&t=1 ",
     );
-    const seedFormat = {
+    const foreignFormat = {
       name: "fetch_video",
       description: "Downloads.",
       strategy: { type: "shell", command_template: "echo -o /tmp/%(title)s.%(ext)s {{input}}" },
@@ -196,7 +196,7 @@ describe("approved once, then inside the envelope", () => {
     expect(
       (
         await importing([
-          { ...seedFormat, strategy: { type: "shell", command_template: "echo {{input}}" } },
+          { ...foreignFormat, strategy: { type: "shell", command_template: "echo {{input}}" } },
           shellTool("list_it", "ls {{input}}"),
         ])
       ).text,

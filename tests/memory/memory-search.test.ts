@@ -14,7 +14,7 @@ const files = (structured: Record<string, unknown> | undefined): string[] =>
   ((structured?.results ?? []) as { file: string }[]).map(({ file }) => file);
 
 describe("memory_search", () => {
-  test("answers in the seed's format with a line range, and the same structured", async () => {
+  test("answers in numbered passages with a line range, and the same structured", async () => {
     await place.write("memory/2026-03-09.md", "# Monday\n\nWe chose the blue tiles for the kitchen.\n");
     const { text, structured } = await place.call(createMemorySearchTool(), { query: "kitchen tiles" });
     expect(text).toMatch(
@@ -135,7 +135,7 @@ describe("memory_search", () => {
     expect(structured?.note).toBe("Not searched: 1 symbolic links, 1 not UTF-8 text.");
   });
 
-  test("the seed's own ranking counts keywords", async () => {
+  test("the keyword ranking counts words", async () => {
     const place = await createPlace({ ranking: "keyword" });
     await place.write("MEMORY.md", "tea tea tea\n\ntea and milk\n");
     const { structured } = await place.call(createMemorySearchTool(), { query: "Tea milk" });

@@ -10,7 +10,7 @@ const MOST_COMPUTING_MS = 10_000;
 const LONGEST_OUTPUT = 500_000;
 const LONGEST_ANSWER = 500_000;
 
-/** The seed's codegen: source that an agent wrote, in an engine that has nothing but the language itself. */
+/** Source that an agent wrote, in an engine that has nothing but the language itself. */
 export const js: Engine = {
   foresee: () => Promise.resolve({ touches: {}, outside: [] }),
 

@@ -7,7 +7,7 @@ export interface KeywordHit {
 }
 
 /**
- * The seed's scoring, kept for comparison: the query in lower case split on white space, paragraphs split at empty
+ * A plain count, kept for comparison: the query in lower case split on white space, paragraphs split at empty
  * lines and headings, every occurrence of every keyword counted, the first 500 characters shown.
  */
 export function keywordRanking(
