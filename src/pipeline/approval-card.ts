@@ -1,5 +1,5 @@
 import type { FactPath, Facts } from "./policy.ts";
-import { redact, redactText } from "./redact.ts";
+import { LONGEST_SECRET, redact, redactText } from "./redact.ts";
 
 const MOST_FILES = 40;
 const LONGEST_CARD = 3_000;
@@ -16,7 +16,7 @@ export function approvalCard(input: Record<string, unknown>, facts: Facts, said?
   return [
     ...files.slice(0, MOST_FILES),
     ...(more > 0 ? [`and ${more} more files`] : []),
-    ...(body === "" ? [] : [bounded(redactText(body))]),
+    ...(body === "" ? [] : [bounded(body)]),
   ].join("\n");
 }
 
@@ -63,9 +63,11 @@ function shown(value: unknown): string {
 /** A question that hides a part of what is asked says so. */
 function bounded(body: string): string {
   const hidden = body.length - LONGEST_CARD;
+  // Cut first, with room for a secret across the cut: patterns see bounded text.
+  const shown = redactText(body.slice(0, LONGEST_CARD + LONGEST_SECRET));
   return hidden > 0
-    ? `${body.slice(0, LONGEST_CARD)}\n(${hidden} of ${body.length} characters aren't shown.)`
-    : body;
+    ? `${shown.slice(0, LONGEST_CARD)}\n(${hidden} of ${body.length} characters aren't shown.)`
+    : shown;
 }
 
 /** Control and direction characters as escapes: in a terminal they could paint over what a person is asked. */

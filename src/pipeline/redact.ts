@@ -1,3 +1,5 @@
+import { CREDENTIALS } from "../tools/memory/secrets.ts";
+
 /**
  * Removes what looks like a secret before anything is logged. Names first (a field called token holds one), then
  * well-known shapes inside text. Erring towards too much is right: the log is for people, not for replay.
@@ -13,14 +15,15 @@ const SECRET_SHAPES: readonly RegExp[] = [
   /\bxox[abpr]-[A-Za-z0-9-]{10,}/g,
   /\bAKIA[0-9A-Z]{16}\b/g,
   /\bAIza[0-9A-Za-z_-]{30,}/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*/g,
+  /(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*/g,
   /\b[Bb]earer\s+[A-Za-z0-9._~+/=-]{12,}/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /(?<=:\/\/[^\s/:@]{1,64}:)[^\s/@]{1,256}(?=@)/g,
+  // What a note may not hold: that it was refused must not be what writes it down.
+  ...CREDENTIALS.map(([, shape]) => new RegExp(shape, `${shape.flags}g`)),
 ];
 
 const REDACTED = "[redacted]";
-const LONGEST_SECRET = 512;
+export const LONGEST_SECRET = 512;
 
 export function redactText(text: string): string {
   return SECRET_SHAPES.reduce((clean, shape) => clean.replace(shape, REDACTED), text);

@@ -2,9 +2,10 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { redact } from "../../src/pipeline/redact.ts";
+import { redact, redactText } from "../../src/pipeline/redact.ts";
 import type { ToolResult } from "../../src/pipeline/call.ts";
 import { CamelError } from "../../src/shared/errors.ts";
+import { secretIn } from "../../src/tools/memory/secrets.ts";
 import { defineTool } from "../../src/tools/tool.ts";
 import { createFakeClock } from "../fake-clock.ts";
 import { call, callOf, sandbox, startCamel, type Sandbox } from "../harness.ts";
@@ -48,9 +49,23 @@ describe("the audit log", () => {
       password: "hunter2",
       nested: { apiKey: "k-123", header: "Authorization: Bearer abcdefghijklmnop" },
     });
+    // What a note may not hold isn't written down because it was refused.
+    const refused = [
+      `glpat-${"a1".repeat(12)}`,
+      `sk_live_${"a1".repeat(12)}`,
+      `npm_${"a1".repeat(18)}`,
+      `ASIA${"A1".repeat(8)}`,
+      `hf_${"a1".repeat(14)}`,
+      "correct-horse",
+    ];
+    for (const secret of refused)
+      expect((await call(camel, "memory_write", { text: `the password: ${secret}` })).isError).toBe(true);
+    await call(camel, "memory_get", { filePath: "https://ann:pw123@example.com/x.md" });
     await camel.close();
     const text = await readFile(join(box.home, "audit", "audit.jsonl"), "utf8");
-    for (const secret of [key, "hunter2", "k-123", "abcdefghijklmnop"]) expect(text).not.toContain(secret);
+    expect(text).toContain("https://ann:[redacted]@example.com");
+    for (const secret of [key, "hunter2", "k-123", "abcdefghijklmnop", ...refused])
+      expect(text).not.toContain(secret);
     expect(text).toContain("[redacted]");
   });
 
@@ -78,6 +93,22 @@ describe("the audit log", () => {
     const camel = await startCamel(box);
     expect((await call(camel, "memory_get", { filePath: "MEMORY.md" })).text).toBe("1: x");
     await camel.close();
+  });
+
+  test("no long text takes long to look through", () => {
+    for (const part of [
+      "a.",
+      "eyJ-",
+      "hf-aaaaaaaaaaaaaaaaaaaaaaaaaa",
+      "xai-",
+      "://a:",
+      "password ",
+      "-----BEGIN A ",
+    ]) {
+      const text = part.repeat(60_000);
+      expect(redactText(text)).toBe(text);
+      expect(secretIn(text)).toBeUndefined();
+    }
   });
 
   test("redaction bounds what it copies", () => {
