@@ -1,8 +1,11 @@
 import { stemmer } from "stemmer";
+import { withoutEnding } from "./endings.ts";
 import { IRREGULAR } from "./irregular-forms.ts";
 
-// Marks that readers of these scripts leave out freely. Vowel signs of Indic scripts are not among them.
-const OPTIONAL_MARKS = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0640]/g;
+// Marks that writers of these scripts leave out freely: accents, vowel points, the dot below Indic letters, joiners. Vowel signs of
+// Indic scripts are not among them.
+const OPTIONAL_MARKS =
+  /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0640\u093c\u09bc\u0a3c\u0abc\u0b3c\u200c\u200d]/g;
 const LETTERS_WITHOUT_DECOMPOSITION: Record<string, string> = {
   ß: "ss",
   ø: "o",
@@ -15,10 +18,20 @@ const LETTERS_WITHOUT_DECOMPOSITION: Record<string, string> = {
   ى: "ي",
   ة: "ه",
   ٱ: "ا",
+  ک: "ك",
+  ی: "ي",
+  ہ: "ه",
+  ھ: "ه",
+  "ँ": "ं",
   "’": "'",
   ʼ: "'",
 };
-const SPECIAL_LETTER = /[ßøæœłđıςىةٱ’ʼ]/g;
+const SPECIAL_LETTER = /[ßøæœłđıςىةٱکیہھँ’ʼ]/gu;
+/** A nasal before a consonant of its own place, which Hindi writes either way: हिन्दी, हिंदी. */
+const HINDI_NASAL = /ङ्(?=[क-घ])|ञ्(?=[च-झ])|ण्(?=[ट-ढ])|न्(?=[त-ध])|म्(?=[प-भ])/gu;
+/** Zeros of the scripts whose digits stand between spaces; the nine others follow each. */
+const ZEROS = "٠۰०০੦૦୦௦౦೦൦";
+const OTHER_DIGIT = /[٠-٩۰-۹०-९০-৯੦-੯૦-૯୦-୯௦-௯౦-౯೦-೯൦-൯]/gu;
 const ASCII = /^[\x20-\x7e]*$/;
 const LATIN_WORD = /^[a-z]+$/;
 
@@ -30,7 +43,18 @@ export function fold(text: string): string {
     .toLowerCase()
     .replace(OPTIONAL_MARKS, "")
     .normalize("NFC")
-    .replace(SPECIAL_LETTER, (letter) => LETTERS_WITHOUT_DECOMPOSITION[letter] ?? letter);
+    .replace(SPECIAL_LETTER, (letter) => LETTERS_WITHOUT_DECOMPOSITION[letter] ?? letter)
+    .replace(HINDI_NASAL, "ं")
+    .replace(OTHER_DIGIT, asciiDigit);
+}
+
+function asciiDigit(digit: string): string {
+  const code = digit.charCodeAt(0);
+  for (const zero of ZEROS) {
+    const value = code - zero.charCodeAt(0);
+    if (value >= 0 && value <= 9) return String(value);
+  }
+  return digit;
 }
 
 /** What English puts after an apostrophe: one word with what stands before it, the 's apart. */
@@ -52,11 +76,12 @@ function withoutApostrophe(folded: string): string {
 const ARABIC_FRONT = /^(?:و?(?:ال|بال|كال|فال|لل)|و(?=.{4}))(?=.{3})/;
 const ARABIC = /^[\u0621-\u064a]+$/;
 
-/** The index term of a word as written. Only plain a-z words are stemmed: Porter's rules are English. */
+/** The index term of a word as written. Plain a-z words are stemmed by Porter's rules, which are English. */
 export function termOf(word: string): string {
   const whole = fold(word);
   const folded = whole.includes("'") ? withoutApostrophe(whole) : whole;
-  if (!LATIN_WORD.test(folded)) return ARABIC.test(folded) ? folded.replace(ARABIC_FRONT, "") : folded;
+  if (!LATIN_WORD.test(folded))
+    return withoutEnding(ARABIC.test(folded) ? folded.replace(ARABIC_FRONT, "") : folded);
   const base = IRREGULAR.get(folded);
   if (base !== undefined) return base;
   if (folded.length <= 3) return folded;

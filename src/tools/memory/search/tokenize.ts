@@ -9,7 +9,8 @@ const classes = new Uint8Array(0x10000);
 const IS_WORD = /[\p{L}\p{N}\p{M}]/u;
 const IS_DENSE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]/u;
-for (const code of [0x27, 0x2019, 0x2bc]) classes[code] = APOSTROPHE;
+// The zero width joiner stands inside words of Indic scripts.
+for (const code of [0x27, 0x2019, 0x2bc, 0x200d]) classes[code] = APOSTROPHE;
 
 function classify(character: string): number {
   if (!IS_WORD.test(character)) return SEPARATOR;
