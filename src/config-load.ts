@@ -5,7 +5,7 @@ import { defaultConfig } from "./config-defaults.ts";
 import { narrowed, withUsers, withWorkspaceLimits } from "./config-narrow.ts";
 import type { ParsedConfig } from "./config-parse.ts";
 import type { Config } from "./config.ts";
-import { CamelError } from "./shared/errors.ts";
+import { CamelError, messageOf } from "./shared/errors.ts";
 
 /** A policy source in force: the user's file, the workspace's file, or the flags; strictest of all wins. */
 export interface ConfigLayer {
@@ -97,14 +97,10 @@ async function readConfigFile(path: string): Promise<ParsedConfig | undefined> {
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
       return undefined;
-    throw new CamelError(
-      "invalid_config",
-      `${path}: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-        next: "Make the file readable, or remove it.",
-      },
-    );
+    throw new CamelError("invalid_config", `${path}: ${messageOf(error)}`, {
+      cause: error,
+      next: "Make the file readable, or remove it.",
+    });
   }
   // Most homes have no config file: then neither yaml nor the schema is loaded.
   const { parseConfig } = await import("./config-parse.ts");

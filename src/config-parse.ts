@@ -3,7 +3,7 @@ import { LineCounter, parseDocument, type Document } from "yaml";
 import type { z } from "zod";
 import { configSchema, type Config, type ConfigInput, type Rule } from "./config.ts";
 import { exampleMatches } from "./pipeline/rules.ts";
-import { CamelError } from "./shared/errors.ts";
+import { CamelError, messageOf } from "./shared/errors.ts";
 import { closest } from "./shared/glob.ts";
 import { VERSION } from "./shared/version.ts";
 
@@ -44,7 +44,7 @@ function valueOf(document: Document, path: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 50 });
   } catch (error) {
-    throw yamlError(error instanceof Error ? error.message : String(error), { line: 1, col: 1 }, path);
+    throw yamlError(messageOf(error), { line: 1, col: 1 }, path);
   }
 }
 

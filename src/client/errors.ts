@@ -1,4 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import { messageOf } from "../shared/errors.ts";
 
 /** `retryable` says whether the very same call may succeed later. */
 const CODES = {
@@ -120,10 +121,6 @@ function fromStatus(
         ? make("unavailable", `${where} can't serve the request now (HTTP ${status}).`, "Retry in a moment.")
         : make("rejected", `${where} refused the request (HTTP ${status}).`, "Check the address.");
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function causes(thrown: unknown): unknown[] {

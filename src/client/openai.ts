@@ -1,3 +1,4 @@
+import { messageOf } from "../shared/errors.ts";
 import { CamelClientError } from "./errors.ts";
 import { plainParameters, strictParameters, withoutNulls } from "./openai-schema.ts";
 import type { CallOptions, CamelClient, CamelTool } from "./types.ts";
@@ -96,6 +97,6 @@ function parseArguments(source: unknown): Record<string, unknown> | string {
       ? (parsed as Record<string, unknown>)
       : "JSON, but not an object";
   } catch (error) {
-    return `not JSON (${error instanceof Error ? error.message : String(error)})`;
+    return `not JSON (${messageOf(error)})`;
   }
 }

@@ -1,6 +1,7 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import type { Call } from "../pipeline/call.ts";
+import { messageOf } from "../shared/errors.ts";
 import { readNamedFile, readStdin } from "./input.ts";
 import { camelOptions, usageError } from "./options.ts";
 import { shellCall } from "./shell-call.ts";
@@ -30,9 +31,7 @@ export async function callFromWords(context: CommandContext): Promise<Call> {
     // Windows editors and PowerShell put a mark before the text.
     args = JSON.parse(source.toString().replace(/^\uFEFF/, ""));
   } catch (error) {
-    throw usageError(
-      `The arguments are not JSON: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    throw usageError(`The arguments are not JSON: ${messageOf(error)}.`);
   }
   return shellCall(context, name, args);
 }

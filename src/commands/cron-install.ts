@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { CommandContext } from "../cli.ts";
 import { replaceFile } from "../shared/durable.ts";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, messageOf } from "../shared/errors.ts";
 import { codeOf } from "../stores/exclusive.ts";
 import { usageError } from "./options.ts";
 
@@ -103,7 +103,7 @@ async function execute([program = "", ...args]: readonly string[], instead: stri
   try {
     await run(program, args);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new CamelError("io_error", `${program} ${args.join(" ")}: ${reason}`, {
       cause: error,
       next: `Run it by hand, or see ${instead}.`,

@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
+import { messageOf } from "../shared/errors.ts";
 import { closest } from "../shared/glob.ts";
 import { usageError } from "./options.ts";
 
@@ -131,7 +132,7 @@ export function parseCommandLine(argv: readonly string[]): { flags: Flags; words
     const { values, positionals } = parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true });
     return { flags: values, words: positionals };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     const unknown = /Unknown option '(-[^']*)'/.exec(message)?.[1];
     if (unknown !== undefined) throw usageError(`${unknown} is not a flag.${guessFor(unknown)}`);
     const bare = /'(?:-\w, )?(--[\w-]+) <value>' argument missing/.exec(message)?.[1];

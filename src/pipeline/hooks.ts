@@ -1,7 +1,7 @@
 import { open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import { signalGroup } from "../shared/process-group.ts";
 import { whenThere, type MaybePromise } from "../shared/when-there.ts";
@@ -141,7 +141,7 @@ async function runHook(
     program = file.endsWith(".js") ? [process.execPath] : await shellFor(file);
     await proveOwn(file);
   } catch (error) {
-    return { code: undefined, stderr: error instanceof Error ? error.message : String(error) };
+    return { code: undefined, stderr: messageOf(error) };
   }
   // Loaded here: most configs have no hook, and every start would pay for the module.
   const { spawn } = process.getBuiltinModule("node:child_process");

@@ -1,5 +1,5 @@
 import type { Clock } from "../shared/clock.ts";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, messageOf } from "../shared/errors.ts";
 import { Accumulator, type ChatAnswer, type ChatDelta, type Json } from "./chat-answer.ts";
 
 export interface ChatEndpoint {
@@ -102,7 +102,7 @@ async function once(
     if (stalled.signal.aborted) throw stalled.signal.reason;
     if (error instanceof Passing || error instanceof CamelError) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
-    throw new Passing(`${error instanceof Error ? error.message : String(error)}${cause}`);
+    throw new Passing(`${messageOf(error)}${cause}`);
   } finally {
     timer.cancel();
   }

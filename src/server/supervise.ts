@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../shared/clock.ts";
+import { messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import type { ExpectedRun, ReadyPool } from "../stores/ready.ts";
 import type { RunToSupervise } from "../tools/context.ts";
@@ -89,8 +90,7 @@ export function createSupervisors(options: SupervisorOptions): Supervisors {
     }
   };
 
-  const warn = (error: unknown): void =>
-    log.error(`cron: a run could not be started: ${error instanceof Error ? error.message : String(error)}`);
+  const warn = (error: unknown): void => log.error(`cron: a run could not be started: ${messageOf(error)}`);
 
   const pending = new Set<Promise<void>>();
   const follow = (work: Promise<void>): void => {

@@ -166,6 +166,10 @@ export function toCamelError(thrown: unknown): CamelError {
     const { code, next } = ERRNO[thrown.code] ?? { code: "io_error", next: ERROR_NEXT.io_error };
     return new CamelError(code, thrown.message, { cause: thrown, next });
   }
-  const message = thrown instanceof Error ? thrown.message : String(thrown);
-  return new CamelError("internal", message, { cause: thrown });
+  return new CamelError("internal", messageOf(thrown), { cause: thrown });
+}
+
+/** Of whatever was thrown, which needn't be an error. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

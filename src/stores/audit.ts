@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 
 /** One line of the audit log. */
@@ -98,8 +99,7 @@ export function createFileAudit(options: {
         appendWhole(opened !== undefined && isFresh(opened) ? opened.file : await current(), batch);
       } catch (error) {
         // A full disk must not stop the tools, but it must be said, once.
-        if (!complained)
-          log.error(`audit log can't be written: ${error instanceof Error ? error.message : String(error)}`);
+        if (!complained) log.error(`audit log can't be written: ${messageOf(error)}`);
         complained = true;
       }
     }

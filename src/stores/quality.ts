@@ -1,4 +1,5 @@
 import type { Clock } from "../shared/clock.ts";
+import { messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import type { KeyringOptions } from "./keyring.ts";
 import { createSealedFolder } from "./sealed-folder.ts";
@@ -71,9 +72,7 @@ export function createQuality(options: KeyringOptions & { clock: Clock; log: Log
       );
       if (written !== undefined) saved = Promise.resolve(written);
     } catch (error) {
-      options.log.warn(
-        `the counters of tools weren't written: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      options.log.warn(`the counters of tools weren't written: ${messageOf(error)}`);
     }
   };
   const schedule = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import { watch, type FSWatcher } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { createBreath } from "../shared/breath.ts";
+import { messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Job } from "../stores/jobs.ts";
 import type { ExpectedRun } from "../stores/ready.ts";
@@ -90,7 +91,7 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
       if (unfinished.length > 0) onUnfinished();
       put(job, newest);
     } catch (error) {
-      log.warn(`cron: ${job.id}: ${error instanceof Error ? error.message : String(error)}`);
+      log.warn(`cron: ${job.id}: ${messageOf(error)}`);
     }
   };
 
@@ -143,7 +144,7 @@ export function createJobTable({ book, log, onChange, onUnfinished }: JobTableOp
       dirty.delete(id);
       const job = await findJob(book, id).catch((error: unknown) => {
         // The others go on; this one is told of, since nobody would notice that it doesn't fire.
-        log.warn(`cron: ${error instanceof Error ? error.message : String(error)}`);
+        log.warn(`cron: ${messageOf(error)}`);
       });
       if (job === undefined) entries.delete(id);
       else await learn(job);

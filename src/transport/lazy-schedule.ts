@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Camel } from "../camel.ts";
 import type { Clock } from "../shared/clock.ts";
+import { messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Scheduler } from "./schedule.ts";
 
@@ -37,7 +38,7 @@ export function scheduleLazily(options: { camel: Camel; clock: Clock; log: Logge
 
   function look(): void {
     starting ??= start()
-      .catch((error: unknown) => log.error(`cron: ${error instanceof Error ? error.message : String(error)}`))
+      .catch((error: unknown) => log.error(`cron: ${messageOf(error)}`))
       .finally(() => {
         starting = undefined;
         if (scheduler === undefined && !stopped) timer = clock.setTimeout(look, LOOK_MS);

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import type { Call, ToolResult } from "../pipeline/call.ts";
 import { createBreath } from "../shared/breath.ts";
 import type { Clock } from "../shared/clock.ts";
+import { messageOf } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import type { Logger } from "../shared/log.ts";
 import { createCronStore, type CronStore } from "../stores/cron.ts";
@@ -148,7 +149,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       });
     } catch (error) {
       // The claim stays, and whoever sweeps next carries it out.
-      log.warn(`cron: ${job.id}: ${error instanceof Error ? error.message : String(error)}`);
+      log.warn(`cron: ${job.id}: ${messageOf(error)}`);
     } finally {
       busy.delete(file);
     }
@@ -168,7 +169,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (newest !== undefined && newest.seq % 20 === 0)
         await store.runs.prune(job, options.settings().cron.keepRuns);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       // It is tried every second; what is wrong is said once.
       if (troubles.get(entry.id) !== reason) log.error(`cron: ${entry.id} could not be fired: ${reason}`);
       troubles.set(entry.id, reason);
@@ -235,7 +236,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         try {
           await turn();
         } catch (error) {
-          log.error(`cron: ${error instanceof Error ? error.message : String(error)}`);
+          log.error(`cron: ${messageOf(error)}`);
         }
       } while (again && !stopping.signal.aborted);
     })().finally(() => {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { access, constants, readdir, stat, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { messageOf } from "../../shared/errors.ts";
 import type { Finding } from "./doctor.ts";
 
 /** Every folder of the state directory takes a new file; a directory that isn't there yet can be made. */
@@ -41,7 +42,7 @@ export async function checkStores(home: string): Promise<Finding[]> {
       findings.push({
         check: "stores",
         status: "fail",
-        says: `${folder} can't be written to: ${error instanceof Error ? error.message : String(error)}.`,
+        says: `${folder} can't be written to: ${messageOf(error)}.`,
         remedy: "Correct its owner and rights, free some space, or give another folder with --home.",
       });
     }

@@ -10,7 +10,7 @@
 import { lstat, mkdir, readFile, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { replaceFile } from "../../shared/durable.ts";
-import { CamelError, toCamelError } from "../../shared/errors.ts";
+import { CamelError, toCamelError, messageOf } from "../../shared/errors.ts";
 import { eachLimited, type Disk, type Owner } from "./disk.ts";
 import { packsDirectory, placeBlobs, type Blob, type Placed } from "./blobs.ts";
 import {
@@ -298,8 +298,4 @@ function notWritten(thrown: unknown, kept: readonly string[] = []): CamelError {
     details: { ...error.details, written: false },
     cause: thrown,
   });
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
 }

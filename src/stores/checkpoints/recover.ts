@@ -1,7 +1,7 @@
 /** What a dead process left: finished where the change counts as made, undone where it doesn't. */
 import { lstat, mkdir, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CamelError } from "../../shared/errors.ts";
+import { CamelError, messageOf } from "../../shared/errors.ts";
 import { eachLimited, type Disk } from "./disk.ts";
 import {
   isMissing,
@@ -39,7 +39,7 @@ export async function recover(home: string, disk: Disk, root?: string): Promise<
         notes.push(`change ${id} had not been finished when its process ended; it was undone`, ...kept);
       }
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       if (journal.root === root) {
         throw new CamelError("io_error", `An unfinished change (${id}) can't be undone: ${message}`, {
           next: "Free disk space or restore access to the named path; the next call that writes undoes it first.",

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { CamelError } from "../../shared/errors.ts";
+import { CamelError, messageOf } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/log.ts";
 
 /** A server that is told to stop waits for this. */
@@ -19,8 +19,6 @@ export async function finishInterruptedWrites(home: string, log: Logger): Promis
   } catch (error) {
     // A living process is at work there: the journal is its own, and it looks for older ones itself.
     if (error instanceof CamelError && error.code === "busy") return;
-    log.error(
-      `an interrupted change was not undone: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    log.error(`an interrupted change was not undone: ${messageOf(error)}`);
   }
 }

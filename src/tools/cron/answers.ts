@@ -1,4 +1,4 @@
-import { CamelError } from "../../shared/errors.ts";
+import { CamelError, messageOf } from "../../shared/errors.ts";
 import { isJobId } from "../../stores/file-jobs.ts";
 import type { InboxEntry } from "../../stores/inbox.ts";
 import type { Claim, Job, RunRecord } from "../../stores/jobs.ts";
@@ -136,7 +136,7 @@ function brokenFacts(job: Job, error: unknown): JobFacts {
     id: job.id,
     name: job.name,
     schedule: job.schedule,
-    words: `broken: ${error instanceof Error ? error.message : String(error)}`,
+    words: `broken: ${messageOf(error)}`,
     kind: "repeating",
     tz: job.tz,
     source: job.source,

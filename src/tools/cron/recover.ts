@@ -1,4 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
+import { messageOf } from "../../shared/errors.ts";
 import type { Claim, Owner, RunRecord } from "../../stores/jobs.ts";
 import { isAlive } from "../../stores/liveness.ts";
 import type { ActiveClaim } from "../../stores/runs.ts";
@@ -39,7 +40,7 @@ export async function recover(context: RecoverContext): Promise<{ unsettled: num
       if (!(await recoverOne(active, context, alive))) unsettled++;
     } catch (error) {
       unsettled++;
-      context.log.warn(`cron: ${active.id}: ${error instanceof Error ? error.message : String(error)}`);
+      context.log.warn(`cron: ${active.id}: ${messageOf(error)}`);
     }
   }
   for (const file of context.left) if (!known.has(file)) context.left.delete(file);

@@ -1,4 +1,4 @@
-import { CamelError } from "../../shared/errors.ts";
+import { CamelError, messageOf } from "../../shared/errors.ts";
 import type { ToolDef } from "../tool.ts";
 import type { Definition, StrategyOf } from "./definition.ts";
 import { commandTemplates, hostPart } from "./envelope.ts";
@@ -41,7 +41,7 @@ export async function checkDefinition(definition: Definition, world: World): Pro
     try {
       parse(example.input);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       problems.push(`examples[${index}]: ${why.replace(/\.$/, "")}`);
     }
   }

@@ -2,7 +2,7 @@ import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { request as plainRequest, type IncomingMessage } from "node:http";
 import { request as tlsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
-import { CamelError, toCamelError } from "../../../shared/errors.ts";
+import { CamelError, toCamelError, messageOf } from "../../../shared/errors.ts";
 import { checkAddress, checkUrl, coversHost, hostOf, type UrlPolicy } from "../url-policy.ts";
 
 export interface HttpRequest {
@@ -191,14 +191,10 @@ async function readBody(
     }
   } catch (error) {
     if (signal.aborted) throw sendError(error, url, signal);
-    throw new CamelError(
-      "unavailable",
-      `The answer broke off: ${error instanceof Error ? error.message : String(error)}.`,
-      {
-        next: "Retry later.",
-        cause: error,
-      },
-    );
+    throw new CamelError("unavailable", `The answer broke off: ${messageOf(error)}.`, {
+      next: "Retry later.",
+      cause: error,
+    });
   }
   return { body: Buffer.concat(parts), truncated: false };
 }
@@ -210,9 +206,8 @@ function sendError(error: unknown, url: URL, signal: AbortSignal): CamelError {
     return new CamelError("timeout", `${url.host} didn't answer in time.`, {
       next: "Retry later, or ask for less.",
     });
-  return new CamelError(
-    "unavailable",
-    `${url.host} can't be reached: ${error instanceof Error ? error.message : String(error)}.`,
-    { next: "Check the address; retry later if the host is down.", cause: error },
-  );
+  return new CamelError("unavailable", `${url.host} can't be reached: ${messageOf(error)}.`, {
+    next: "Check the address; retry later if the host is down.",
+    cause: error,
+  });
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { systemClock } from "../../../shared/clock.ts";
-import { CamelError } from "../../../shared/errors.ts";
+import { CamelError, messageOf } from "../../../shared/errors.ts";
 import type { StrategyOf } from "../definition.ts";
 import { DEEPEST_CALL } from "./composite.ts";
 import { checkSyntax, runInSandbox, type SandboxSource } from "./js-pool.ts";
@@ -65,14 +65,10 @@ export async function checkSource(strategy: StrategyOf<"js">): Promise<void> {
   try {
     await checkSyntax(asModule(strategy), { clock: systemClock, signal: new AbortController().signal });
   } catch (error) {
-    throw new CamelError(
-      "invalid_input",
-      `The source can't be read: ${error instanceof Error ? error.message : String(error)}.`,
-      {
-        next: "Correct the source. It is a module with a default-exported function, or the body of a function (input, tools).",
-        cause: error,
-      },
-    );
+    throw new CamelError("invalid_input", `The source can't be read: ${messageOf(error)}.`, {
+      next: "Correct the source. It is a module with a default-exported function, or the body of a function (input, tools).",
+      cause: error,
+    });
   }
 }
 
@@ -112,6 +108,6 @@ async function callTool(run: Run, strategy: StrategyOf<"js">, name: string, json
       ? JSON.stringify({ error: "the tool's answer is too long" })
       : answer;
   } catch (error) {
-    return JSON.stringify({ error: error instanceof Error ? error.message : String(error) });
+    return JSON.stringify({ error: messageOf(error) });
   }
 }

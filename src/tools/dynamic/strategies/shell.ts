@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { CamelError } from "../../../shared/errors.ts";
+import { CamelError, messageOf } from "../../../shared/errors.ts";
 import { containedPath, isInside, realpathOfDeepestAncestor } from "../../../shared/paths.ts";
 import type { StrategyOf } from "../definition.ts";
 import { judgeArgv } from "../command-policy.ts";
@@ -192,7 +192,7 @@ async function folderOf(run: Run, workspace: string): Promise<string> {
 /** The system's words for it ("spawn E2BIG") say little to whoever has to correct the call. */
 function notStarted(run: Run, error: unknown): CamelError {
   if (error instanceof CamelError) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new CamelError("tool_failed", `${run.definition.name}: the program couldn't be started: ${why}.`, {
     next: /E2BIG/.test(why)
       ? "Send shorter values, or put long text into a file and pass its path."

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { messageOf } from "../../../shared/errors.ts";
 import { buildInWorker } from "./build-in-worker.ts";
 import {
   discover,
@@ -260,7 +261,7 @@ export class MemoryIndex {
           this.#blocks.map(({ bytes }) => bytes),
         );
       } catch (error) {
-        events.warn?.(`memory index not saved: ${error instanceof Error ? error.message : String(error)}`);
+        events.warn?.(`memory index not saved: ${messageOf(error)}`);
       }
     });
   }
