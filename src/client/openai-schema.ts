@@ -1,3 +1,5 @@
+import { isObject } from "../shared/is-object.ts";
+
 type Schema = Record<string, unknown>;
 
 /** What strict function calling takes; everything else is dropped, and the server checks it anyway. */
@@ -36,13 +38,13 @@ function strict(schema: Schema): Schema | undefined {
     result["anyOf"] = parts;
   }
   if (hasType(schema, "array")) {
-    const items = isSchema(schema["items"]) ? strict(schema["items"]) : undefined;
+    const items = isObject(schema["items"]) ? strict(schema["items"]) : undefined;
     if (items === undefined) return undefined;
     result["items"] = items;
   }
   if (hasType(schema, "object")) {
     const { properties, additionalProperties = false } = schema;
-    if (!isSchema(properties) || additionalProperties !== false) return undefined;
+    if (!isObject(properties) || additionalProperties !== false) return undefined;
     const converted = strictProperties(properties, requiredOf(schema));
     if (converted === undefined) return undefined;
     Object.assign(result, {
@@ -51,7 +53,7 @@ function strict(schema: Schema): Schema | undefined {
       additionalProperties: false,
     });
   }
-  if (isSchema(schema["$defs"])) {
+  if (isObject(schema["$defs"])) {
     const defs = Object.entries(schema["$defs"]).map(([name, def]) => [name, strict(def as Schema)] as const);
     if (defs.some(([, def]) => def === undefined)) return undefined;
     result["$defs"] = Object.fromEntries(defs);
@@ -62,7 +64,7 @@ function strict(schema: Schema): Schema | undefined {
 function strictProperties(properties: Schema, required: ReadonlySet<string>): Schema | undefined {
   const result: Schema = {};
   for (const [name, property] of Object.entries(properties)) {
-    const converted = isSchema(property) ? strict(property) : undefined;
+    const converted = isObject(property) ? strict(property) : undefined;
     if (converted === undefined) return undefined;
     result[name] = required.has(name) ? converted : nullable(converted);
   }
@@ -78,10 +80,10 @@ function nullable(schema: Schema): Schema {
 
 /** Undoes what strict mode forces on the model: null for an optional property means that it wasn't given. */
 export function withoutNulls(value: unknown, schema: unknown): unknown {
-  if (!isSchema(schema)) return value;
+  if (!isObject(schema)) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, schema["items"]));
   const { properties } = schema;
-  if (!isSchema(value) || !isSchema(properties)) return value;
+  if (!isObject(value) || !isObject(properties)) return value;
   const required = requiredOf(schema);
   return Object.fromEntries(
     Object.entries(value)
@@ -97,8 +99,4 @@ function requiredOf(schema: Schema): ReadonlySet<string> {
 function hasType(schema: Schema, type: string): boolean {
   const declared = schema["type"];
   return declared === type || (Array.isArray(declared) && declared.includes(type));
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { messageOf } from "../shared/errors.ts";
+import { isObject } from "../shared/is-object.ts";
 import { CamelClientError } from "./errors.ts";
 import { plainParameters, strictParameters, withoutNulls } from "./openai-schema.ts";
 import type { CallOptions, CamelClient, CamelTool } from "./types.ts";
@@ -93,9 +94,7 @@ function openAIName(name: string): string {
 function parseArguments(source: unknown): Record<string, unknown> | string {
   try {
     const parsed: unknown = typeof source === "string" ? JSON.parse(source.trim() || "{}") : (source ?? {});
-    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)
-      ? (parsed as Record<string, unknown>)
-      : "JSON, but not an object";
+    return isObject(parsed) ? parsed : "JSON, but not an object";
   } catch (error) {
     return `not JSON (${messageOf(error)})`;
   }

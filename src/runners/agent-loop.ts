@@ -3,6 +3,7 @@ import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { matchesName } from "../shared/glob.ts";
 import { newId } from "../shared/ids.ts";
+import { isObject } from "../shared/is-object.ts";
 import type { ChatAnswer, ChatMessage, ChatToolCall } from "./chat-answer.ts";
 import { chat, type ChatEndpoint } from "./chat-stream.ts";
 
@@ -181,9 +182,7 @@ async function useTool(
 function parseArguments(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text.trim() === "" ? "{}" : text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

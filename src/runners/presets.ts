@@ -1,3 +1,4 @@
+import { isObject } from "../shared/is-object.ts";
 import type { RunnerAnswer } from "./runner.ts";
 
 /** How a known agent CLI is run without a person: its flags, and where its answer stands in what it prints. */
@@ -160,10 +161,6 @@ function parseObject(text: string): Json | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function objectAt(value: Json | undefined, key: string): Json | undefined {

@@ -15,6 +15,7 @@ import type { Answer, Ask, Question, ToolResult } from "../pipeline/call.ts";
 import { canonicalJson, sha256Hex } from "../shared/canonical.ts";
 import { LONGEST_TIMER_MS, type Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
+import { isObject } from "../shared/is-object.ts";
 import { createParkedCalls } from "../shared/parked-calls.ts";
 import type { Caller } from "../tools/context.ts";
 
@@ -184,7 +185,7 @@ function isModern(context: ServerContext): boolean {
 
 function modernCapabilities(context: ServerContext): { elicitation?: unknown } | undefined {
   const declared = envelopeOf(context)["io.modelcontextprotocol/clientCapabilities"];
-  return typeof declared === "object" && declared !== null ? declared : undefined;
+  return isObject(declared) ? declared : undefined;
 }
 
 function envelopeOf(context: ServerContext): Record<string, unknown> {

@@ -1,3 +1,5 @@
+import { isObject } from "../shared/is-object.ts";
+
 const INSTRUCTIONS =
   "Files, memory, schedules and tools under one policy. If a result says denied_by_policy, don't look for a way round it: tell the user.";
 
@@ -12,6 +14,6 @@ export function identityOf(version: string) {
 
 /** From what a client says about itself, which may be anything. */
 export function clientNameOf(info: unknown): string {
-  const name = typeof info === "object" && info !== null && "name" in info ? info.name : undefined;
+  const name = isObject(info) ? info["name"] : undefined;
   return typeof name === "string" ? name.toLowerCase().slice(0, 100) : "unknown";
 }

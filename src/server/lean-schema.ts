@@ -1,3 +1,5 @@
+import { isObject } from "../shared/is-object.ts";
+
 const PLAIN = new Set(["string", "number", "integer", "boolean"]);
 
 /**
@@ -29,10 +31,6 @@ function leanValue(value: unknown): unknown {
 /** The names in `properties` are the tool's own and never keywords. */
 function mapValues(properties: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, leanValue(value)]));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isExactly(value: unknown, expected: Record<string, unknown>): boolean {

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { canonicalJson } from "../shared/canonical.ts";
 import { replaceFile } from "../shared/durable.ts";
+import { isObject } from "../shared/is-object.ts";
 
 /**
  * Figures from the audit log, kept up to date by reading only what was added since the last look: the place up to
@@ -202,8 +203,7 @@ export function newTool(): ToolFigures {
 }
 
 function asRecord(value: unknown): Record<string, unknown> {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : {};
+  return isObject(value) ? value : {};
 }
 
 /** What stays of a message when names and numbers are taken out: two that look alike are one kind. */

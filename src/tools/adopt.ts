@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CamelError } from "../shared/errors.ts";
+import { isObject } from "../shared/is-object.ts";
 import { createInputParser } from "./dynamic/json-schema.ts";
 import type { Effect, ToolDef, ToolLimits, ToolOutput } from "./tool.ts";
 
@@ -111,9 +112,8 @@ function outputOf(name: string, output: unknown): string | ToolOutput {
     return structuredContent === undefined ? text : { text, structured: structuredContent };
   }
   const text = JSON.stringify(output, null, 1) ?? "done";
-  const isObject = typeof output === "object" && output !== null && !Array.isArray(output);
   // Through JSON, so that what a host gets as data is what it gets as text.
-  return isObject ? { text, structured: JSON.parse(text) as Record<string, unknown> } : text;
+  return isObject(output) ? { text, structured: JSON.parse(text) as Record<string, unknown> } : text;
 }
 
 function failure(name: string, message: string, cause?: unknown): CamelError {

@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/server";
+import { isObject } from "../shared/is-object.ts";
 import type { Logger } from "../shared/log.ts";
-import { isObject, isRequest } from "./stdio-wire.ts";
+import { isRequest } from "./stdio-wire.ts";
 
 export interface OpeningOptions {
   wire: Transport;

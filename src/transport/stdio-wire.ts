@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, JSONRPCRequest, Transport } from "@modelcontextprotocol/server";
 import type { Readable, Writable } from "node:stream";
+import { isObject } from "../shared/is-object.ts";
 import { createLineReader, refuseNoMessage, refuseNotJson, type LineGuardOptions } from "./line-guard.ts";
 
 export interface StdioWireOptions extends LineGuardOptions {
@@ -94,10 +95,6 @@ export function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
     (message.params === undefined || isObject(message.params)) &&
     Object.keys(message).every((key) => REQUEST_KEYS.includes(key))
   );
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const SENT = Promise.resolve();

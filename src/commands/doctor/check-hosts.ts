@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { toCamelError } from "../../shared/errors.ts";
-import { isRecord } from "../install/format.ts";
+import { isObject } from "../../shared/is-object.ts";
 import { findProgram } from "../install/find.ts";
 import { HOST_IDS, hostOf, type Entry, type HostId, type Scope } from "../install/hosts.ts";
 import { pathsOf, type Machine } from "../install/machine.ts";
@@ -72,7 +72,7 @@ async function checkEntry(
 
 /** The argv an entry starts, whatever its host calls the parts. */
 function launchOf(entry: Entry): string[] | undefined {
-  const inner = isRecord(entry["transport"]) ? entry["transport"] : entry;
+  const inner = isObject(entry["transport"]) ? entry["transport"] : entry;
   const command: unknown = inner["command"] ?? inner["cmd"];
   const args: unknown = inner["args"];
   const all: unknown[] = [

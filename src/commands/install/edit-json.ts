@@ -1,5 +1,6 @@
 import { getNodeValue, parseTree, printParseErrorCode, type Node, type ParseError } from "jsonc-parser";
-import { brokenFile, eolOf, isRecord, isSame, positionAt, type Format, type Place } from "./format.ts";
+import { isObject } from "../../shared/is-object.ts";
+import { brokenFile, eolOf, isSame, positionAt, type Format, type Place } from "./format.ts";
 import type { Entry } from "./hosts.ts";
 
 /**
@@ -18,7 +19,7 @@ export const json: Format = {
       throw brokenFile(file, positionAt(body, first.offset), `not valid JSON (${what.toLowerCase()}).`);
     }
     const value: unknown = root === undefined ? {} : getNodeValue(root);
-    if (!isRecord(value)) throw brokenFile(file, { line: 1, column: 1 }, "the top level is not an object.");
+    if (!isObject(value)) throw brokenFile(file, { line: 1, column: 1 }, "the top level is not an object.");
     return value;
   },
 
@@ -28,7 +29,7 @@ export const json: Format = {
     if (body.trim() === "") body = `{}${eolOf(text)}`;
     else if (holdsNothing(body)) body = `${body.trimEnd()}${eolOf(text)}{}${eolOf(text)}`;
     const present = valueAt(body, [key, name]);
-    if (!isRecord(present)) return bom + setIn(body, [key, name], entry);
+    if (!isObject(present)) return bom + setIn(body, [key, name], entry);
     for (const field of Object.keys(present)) {
       if (!(field in entry)) body = removeIn(body, [key, name, field]);
     }

@@ -1,5 +1,6 @@
 import { parse, stringify, TomlError } from "smol-toml";
-import { brokenFile, eolOf, isRecord, isSame, type Format, type Place } from "./format.ts";
+import { isObject } from "../../shared/is-object.ts";
+import { brokenFile, eolOf, isSame, type Format, type Place } from "./format.ts";
 import type { Entry } from "./hosts.ts";
 import { inlineMembers, scan, type Statement } from "./scan-toml.ts";
 
@@ -128,7 +129,7 @@ const render = (fields: Entry, eol: string): string => stringify(fields).trimEnd
 /** A value on one line; the library writes maps as tables. */
 function inline(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(", ")}]`;
-  if (!isRecord(value) || value instanceof Date) return stringify({ v: value }).trim().slice("v = ".length);
+  if (!isObject(value) || value instanceof Date) return stringify({ v: value }).trim().slice("v = ".length);
   const fields = Object.entries(value).map(([field, inner]) => `${bare(field)} = ${inline(inner)}`);
   return `{ ${fields.join(", ")} }`;
 }

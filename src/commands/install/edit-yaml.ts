@@ -8,6 +8,7 @@ import {
   type Document,
   type YAMLMap,
 } from "yaml";
+import { isObject } from "../../shared/is-object.ts";
 import {
   afterColon,
   block,
@@ -21,7 +22,7 @@ import {
   rangeOf,
   startOf,
 } from "../../shared/yaml-text.ts";
-import { brokenFile, isRecord, isSame, type Format, type Place } from "./format.ts";
+import { brokenFile, isSame, type Format, type Place } from "./format.ts";
 import type { Entry } from "./hosts.ts";
 
 /** YAML, changed as text: see shared/yaml-text.ts. */
@@ -37,7 +38,7 @@ export const yaml: Format = {
       throw brokenFile(file, { line: at.line, column: at.col }, why);
     }
     const value: unknown = document.contents === null ? {} : document.toJS();
-    if (!isRecord(value)) throw brokenFile(file, { line: 1, column: 1 }, "the top level is not a map.");
+    if (!isObject(value)) throw brokenFile(file, { line: 1, column: 1 }, "the top level is not a map.");
     return value;
   },
 

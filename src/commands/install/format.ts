@@ -49,10 +49,6 @@ export function positionAt(text: string, offset: number): { line: number; column
   return { line, column: offset - before.lastIndexOf("\n") };
 }
 
-export function isRecord(value: unknown): value is Entry {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** As data, whatever prototypes a parser gives its objects. */
 export function isSame(one: unknown, other: unknown): boolean {
   return isDeepStrictEqual(plainData(one), plainData(other));

@@ -1,4 +1,5 @@
 import { CamelError } from "../../shared/errors.ts";
+import { isObject } from "../../shared/is-object.ts";
 import {
   backupOf,
   lockConfigFile,
@@ -7,7 +8,7 @@ import {
   type ConfigFile,
   type ConfigFs,
 } from "./config-file.ts";
-import { brokenFile, formatOf, isRecord, isSame, type Format, type Place } from "./format.ts";
+import { brokenFile, formatOf, isSame, type Format, type Place } from "./format.ts";
 import { hostOf, type Entry, type Host, type HostId, type Scope } from "./hosts.ts";
 import type { Machine } from "./machine.ts";
 
@@ -178,12 +179,12 @@ export async function serversIn(
 ): Promise<Map<string, Entry>> {
   const host = hostOf(id);
   const content: unknown = (await formatOf(host.format)).read(file.text ?? "", file.path);
-  const container = [...keys, host.key].reduce((at, key) => (isRecord(at) ? at[key] : undefined), content);
+  const container = [...keys, host.key].reduce((at, key) => (isObject(at) ? at[key] : undefined), content);
   const pairs: [unknown, unknown][] = Array.isArray(container)
-    ? container.filter(isRecord).map((one) => [one["name"], one])
-    : Object.entries(isRecord(container) ? container : {});
+    ? container.filter(isObject).map((one) => [one["name"], one])
+    : Object.entries(isObject(container) ? container : {});
   return new Map(
-    pairs.filter((pair): pair is [string, Entry] => typeof pair[0] === "string" && isRecord(pair[1])),
+    pairs.filter((pair): pair is [string, Entry] => typeof pair[0] === "string" && isObject(pair[1])),
   );
 }
 
@@ -197,12 +198,12 @@ function entryIn(content: Entry, host: Host, name: string, file: string): Entry 
   const container = content[host.key];
   // `key:` without a value, as in YAML, is an empty container.
   if (container === undefined || (container === null && host.format === "yaml")) return undefined;
-  if (host.list === true ? !Array.isArray(container) : !isRecord(container))
+  if (host.list === true ? !Array.isArray(container) : !isObject(container))
     throw brokenFile(file, undefined, `"${host.key}" is not a ${host.list === true ? "list" : "map"}.`);
   const entry: unknown = Array.isArray(container)
-    ? container.find((one) => isRecord(one) && one["name"] === name)
+    ? container.find((one) => isObject(one) && one["name"] === name)
     : (container as Entry)[name];
-  if (entry !== undefined && !isRecord(entry))
+  if (entry !== undefined && !isObject(entry))
     throw brokenFile(file, undefined, `"${host.key}.${name}" is not a map.`);
   return entry;
 }
@@ -244,19 +245,19 @@ function withEntry(content: Entry, host: Host, name: string, entry: Entry | unde
   const container = content[host.key];
   if (host.list === true) {
     const list: unknown[] = Array.isArray(container) ? container : [];
-    const at = list.findIndex((one) => isRecord(one) && one["name"] === name);
+    const at = list.findIndex((one) => isObject(one) && one["name"] === name);
     const next = [...list];
     next.splice(at === -1 ? list.length : at, at === -1 ? 0 : 1, ...(entry === undefined ? [] : [entry]));
     return { ...content, [host.key]: next };
   }
-  const { [name]: _, ...others } = isRecord(container) ? container : {};
+  const { [name]: _, ...others } = isObject(container) ? container : {};
   return { ...content, [host.key]: entry === undefined ? others : { ...others, [name]: entry } };
 }
 
 /** TOML has no way to write an empty container, so its last entry takes it along. */
 function withoutEmpty(value: unknown): unknown {
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).filter(([, one]) => !isRecord(one) || Object.keys(one).length > 0),
+    Object.entries(value).filter(([, one]) => !isObject(one) || Object.keys(one).length > 0),
   );
 }

@@ -1,5 +1,5 @@
 import { parse } from "smol-toml";
-import { isRecord } from "./format.ts";
+import { isObject } from "../../shared/is-object.ts";
 
 /** A `[header]` or a `key = value` of a text that is valid TOML, by offsets. */
 export interface Statement {
@@ -104,7 +104,7 @@ function keyAt(text: string, start: number): { keys: string[]; valueStart: numbe
 /** The path down to the only key of each level: `[a."b.c"]` gives a, b.c. */
 function keysOf(value: unknown): string[] {
   if (Array.isArray(value)) return keysOf(value[0]);
-  if (!isRecord(value)) return [];
+  if (!isObject(value)) return [];
   const [key] = Object.keys(value);
   return key === undefined ? [] : [key, ...keysOf(value[key])];
 }

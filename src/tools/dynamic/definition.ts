@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CamelError } from "../../shared/errors.ts";
+import { isObject } from "../../shared/is-object.ts";
 import { inOurWords } from "./usual-spellings.ts";
 
 /**
@@ -132,7 +133,7 @@ export function parseDefinition(value: unknown): Definition {
 
 /** `countLines` and `count-lines` as a name that is taken. */
 function usableName(value: unknown): string {
-  const name = typeof value === "object" && value !== null && "name" in value ? value.name : undefined;
+  const name = isObject(value) ? value["name"] : undefined;
   if (typeof name !== "string") return "";
   const usable = name
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")

@@ -1,5 +1,6 @@
 import { Validator } from "@cfworker/json-schema";
 import { CamelError } from "../../shared/errors.ts";
+import { isObject } from "../../shared/is-object.ts";
 
 /** Small and self-contained: nothing that is fetched, refers to itself, or is known to make hosts drop a tool. */
 const REFUSED = ["$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$defs", "definitions"];
@@ -56,8 +57,6 @@ export function inputSchemaProblems(schema: Record<string, unknown>): string[] {
 }
 
 const TYPES: readonly unknown[] = ["string", "number", "integer", "boolean", "array", "object", "null"];
-const isObject = (value: unknown): boolean =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What the value of a keyword has to be, where it isn't: else nothing would be checked, or every call would fail. */
 function keywordProblem(key: string, value: unknown): string | undefined {

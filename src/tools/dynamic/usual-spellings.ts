@@ -1,3 +1,4 @@
+import { isObject } from "../../shared/is-object.ts";
 import type { StrategyType } from "./definition.ts";
 
 /**
@@ -5,9 +6,6 @@ import type { StrategyType } from "./definition.ts";
  * the definition is checked, shown and stored in our own words.
  */
 type Fields = Record<string, unknown>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const TYPES: Record<string, Fields> = {
   bash: { type: "shell" },
@@ -43,7 +41,7 @@ function tellingType(fields: Fields): string | undefined {
 
 /** Whether fields that stand beside each other are a definition: something says how the tool works. */
 export function isDefinition(fields: Fields): boolean {
-  return isFields(fields["strategy"]) || tellingType(fields) !== undefined;
+  return isObject(fields["strategy"]) || tellingType(fields) !== undefined;
 }
 
 const STEP = {
@@ -53,14 +51,14 @@ const STEP = {
 const DEFINITION = { input_schema: ["inputSchema", "parameters", "schema"] };
 
 export function inOurWords(definition: unknown): unknown {
-  if (!isFields(definition)) return definition;
+  if (!isObject(definition)) return definition;
   const named = renamed(definition, DEFINITION);
   return {
     ...named,
     ...(named["strategy"] === undefined && named["type"] === undefined && tellingType(named) === undefined
       ? {}
       : { strategy: strategyOf(named) }),
-    ...(isFields(named["input_schema"]) ? { input_schema: schemaOf(named["input_schema"]) } : {}),
+    ...(isObject(named["input_schema"]) ? { input_schema: schemaOf(named["input_schema"]) } : {}),
     ...(Array.isArray(named["examples"]) ? { examples: named["examples"].map(exampleOf) } : {}),
   };
 }
@@ -68,8 +66,8 @@ export function inOurWords(definition: unknown): unknown {
 /** `strategy: "shell"` with its fields beside it, or `type` without a strategy. */
 function strategyOf(definition: Fields): unknown {
   const { strategy } = definition;
-  if (strategy !== undefined && typeof strategy !== "string" && !isFields(strategy)) return strategy;
-  const fields = isFields(strategy)
+  if (strategy !== undefined && typeof strategy !== "string" && !isObject(strategy)) return strategy;
+  const fields = isObject(strategy)
     ? strategy
     : { ...definition, strategy: undefined, type: strategy ?? definition["type"] };
   const told = fields["type"] ?? tellingType(fields);
@@ -102,14 +100,14 @@ function asList(value: unknown): readonly unknown[] {
 
 function stepOf(step: unknown): unknown {
   if (typeof step === "string") return { tool_name: step };
-  return isFields(step) ? renamed(step, STEP) : step;
+  return isObject(step) ? renamed(step, STEP) : step;
 }
 
 /** The properties alone, or without saying that they belong to an object. */
 function schemaOf(schema: Fields): Fields {
-  if (isFields(schema["properties"]))
+  if (isObject(schema["properties"]))
     return withRequired({ type: "object", ...schema }, schema["properties"]);
-  const isBare = Object.keys(schema).length > 0 && Object.values(schema).every(isFields);
+  const isBare = Object.keys(schema).length > 0 && Object.values(schema).every(isObject);
   return isBare
     ? withRequired({ type: "object", required: Object.keys(schema), properties: schema }, schema)
     : schema;
@@ -118,17 +116,17 @@ function schemaOf(schema: Fields): Fields {
 /** `required: true` on a parameter, as old drafts had it. */
 function withRequired(schema: Fields, properties: Fields): Fields {
   const marked = Object.entries(properties).filter(
-    ([, property]) => isFields(property) && typeof property["required"] === "boolean",
+    ([, property]) => isObject(property) && typeof property["required"] === "boolean",
   );
   if (marked.length === 0) return schema;
   const listed = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
   const wanted = new Set(listed);
   for (const [name, property] of marked) {
-    if (isFields(property) && property["required"] === true) wanted.add(name);
+    if (isObject(property) && property["required"] === true) wanted.add(name);
     else wanted.delete(name);
   }
   const plain = Object.entries(properties).map(([name, property]) => {
-    if (!isFields(property) || typeof property["required"] !== "boolean") return [name, property];
+    if (!isObject(property) || typeof property["required"] !== "boolean") return [name, property];
     const { required: _, ...rest } = property;
     return [name, rest];
   });
@@ -136,7 +134,7 @@ function withRequired(schema: Fields, properties: Fields): Fields {
 }
 
 function exampleOf(example: unknown): unknown {
-  if (!isFields(example)) return example;
+  if (!isObject(example)) return example;
   const { expect = example["expected"] ?? example["output"] } = example;
   return { ...example, ...(typeof expect === "string" ? { expect: { contains: expect } } : {}) };
 }

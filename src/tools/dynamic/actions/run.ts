@@ -1,4 +1,5 @@
 import { CamelError, ERROR_CODES, type ErrorCode } from "../../../shared/errors.ts";
+import { isObject } from "../../../shared/is-object.ts";
 import type { NestedResult, ToolContext } from "../../context.ts";
 import type { ToolDef, ToolOutput } from "../../tool.ts";
 import type { Example } from "../definition.ts";
@@ -89,20 +90,13 @@ function problemWith(result: NestedResult, { expect = {} }: Example): string | u
 /** The inner call's error as this one's own, so that the caller sees one message and not two. */
 export function asError(result: NestedResult): CamelError {
   const error = result.structured?.["error"];
-  const field = (name: string): unknown =>
-    typeof error === "object" && error !== null && name in error ? error[name as never] : undefined;
-  const code = field("code");
-  const message = field("message");
-  const next = field("next");
-  const details = field("details");
+  const { code, message, next, details }: Record<string, unknown> = isObject(error) ? error : {};
   return new CamelError(
-    typeof code === "string" && code in ERROR_CODES ? (code as ErrorCode) : "tool_failed",
+    typeof code === "string" && Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : "tool_failed",
     typeof message === "string" ? message : result.text,
     {
       ...(typeof next === "string" ? { next } : {}),
-      ...(typeof details === "object" && details !== null
-        ? { details: details as Record<string, unknown> }
-        : {}),
+      ...(isObject(details) ? { details } : {}),
     },
   );
 }
