@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { runAgent } from "../../src/agent.ts";
+import { callTool } from "../../src/call-tool.ts";
 import { builtinTools } from "../../src/tools/index.ts";
 import { calls, chatServer, says, type ChatRequest } from "../runners/chat-server.ts";
 import { CLIENTS, call, connect, runCli, sandbox, startCamel, type Sandbox } from "../harness.ts";
@@ -102,6 +103,12 @@ const PATHS: Record<string, Path> = {
     await expect.poll(() => model.requests.length, { timeout: 15_000 }).toBe(2);
     await camel.close();
     return lastToolMessage(model.requests);
+  },
+  "a program's call": async (box) => (await callTool(await startCamel(box), "memory_get", ARGS)).text,
+  "camel-mcp memory get": async (box) => (await runCli(["memory", "get", "MEMORY.md"], box)).stderr,
+  "following a resource": async (box) => {
+    const client = await connect("2.x legacy http", box);
+    return String(await client.follow("memory:///MEMORY.md", () => {}).catch((one: unknown) => one));
   },
   "camel-mcp call": async (box) => (await runCli(["call", "memory_get", JSON.stringify(ARGS)], box)).stdout,
 };

@@ -8,6 +8,7 @@ import { CLI, sandbox, type Sandbox } from "../harness.ts";
 
 interface Message {
   id?: number | null;
+  method?: string;
   result?: { tools?: unknown[]; content?: { text: string }[]; isError?: boolean };
   error?: { code: number; message: string };
 }
@@ -16,6 +17,7 @@ interface Message {
 class RawHost {
   readonly child: ChildProcessWithoutNullStreams;
   readonly seen: Message[] = [];
+  onQuestion: (id: Message["id"]) => void = () => {};
   private readonly waiting = new Map<number | null, (message: Message) => void>();
 
   constructor(box: Sandbox, nodeFlags: readonly string[] = []) {
@@ -26,6 +28,7 @@ class RawHost {
       // Whatever isn't JSON here is a defect: stdout belongs to the protocol.
       const message = JSON.parse(line) as Message;
       this.seen.push(message);
+      if (message.method === "elicitation/create") this.onQuestion(message.id);
       if (message.id !== undefined) this.waiting.get(message.id)?.(message);
     });
   }
@@ -40,10 +43,14 @@ class RawHost {
     return new Promise((resolve) => this.waiting.set(id, resolve));
   }
 
-  async initialize(): Promise<void> {
+  reply(id: Message["id"], result: object): void {
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+  }
+
+  async initialize(capabilities: object = {}): Promise<void> {
     await this.send(0, "initialize", {
       protocolVersion: "2025-11-25",
-      capabilities: {},
+      capabilities,
       clientInfo: { name: "raw", version: "1" },
     });
     this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
@@ -56,6 +63,22 @@ class RawHost {
 }
 
 describe("a host that misbehaves", () => {
+  test("answers that come before their question, or after the first one, count for nothing", async () => {
+    const box = await sandbox({ "home/config.yaml": "approvals: { mode: smart }\n" });
+    const host = new RawHost(box);
+    await host.initialize({ elicitation: {} });
+    const accept = { action: "accept", content: { approve: true } };
+    for (let id = 0; id < 3; id++) host.reply(id, accept);
+    const question = new Promise<Message["id"]>((resolve) => (host.onQuestion = resolve));
+    const patch = "*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch";
+    const answer = host.send(10, "tools/call", { name: "apply_patch", arguments: { patch } });
+    const id = await question;
+    host.reply(id, { action: "decline" });
+    host.reply(id, accept);
+    expect((await answer).result?.content?.[0]?.text).toContain("approval_denied");
+    await expect(readFile(join(box.workspace, "a.txt"))).rejects.toThrow();
+  });
+
   test("garbage is answered, and the next request works", async () => {
     const host = new RawHost(await sandbox());
     await host.initialize();
