@@ -57,6 +57,7 @@ function comparable(path: string): string {
  */
 function namesOnDisks(path: string): string[] {
   const given = comparable(path);
+  if (!ODD.test(given)) return [given];
   const plain = given
     .split("/")
     .map(
@@ -67,9 +68,11 @@ function namesOnDisks(path: string): string[] {
           .replace(/[. ]+$/, "") || name,
     )
     .join("/");
-  return plain === given ? [given] : [given, plain];
+  return [given, plain];
 }
 
+/** What nearly no path has. */
+const ODD = /\p{Default_Ignorable_Code_Point}|[. ](?:\/|$)|[^/]:/u;
 const HIDDEN = /\p{Default_Ignorable_Code_Point}/gu;
 
 const OPTIONS = { dot: true, nocase: true };
