@@ -2,7 +2,7 @@ import { readFile, realpath, stat } from "node:fs/promises";
 import { parseConfig } from "./config-parse.ts";
 import type { Clock } from "./shared/clock.ts";
 import { replaceFile } from "./shared/durable.ts";
-import { CamelError } from "./shared/errors.ts";
+import { CamelError, codeOf } from "./shared/errors.ts";
 import { withLock } from "./shared/lock.ts";
 
 const KEYS = ["approvals", "allowlist"];
@@ -46,7 +46,7 @@ async function withEntries(text: string, entries: readonly string[], path: strin
 
 function textOf(file: string): Promise<string> {
   return readFile(file, "utf8").catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    if (codeOf(error) === "ENOENT") return "";
     throw error;
   });
 }

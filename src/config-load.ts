@@ -5,7 +5,7 @@ import { defaultConfig } from "./config-defaults.ts";
 import { narrowed, withUsers, withWorkspaceLimits } from "./config-narrow.ts";
 import type { ParsedConfig } from "./config-parse.ts";
 import type { Config } from "./config.ts";
-import { CamelError, messageOf } from "./shared/errors.ts";
+import { CamelError, codeOf, messageOf } from "./shared/errors.ts";
 
 /** A policy source in force: the user's file, the workspace's file, or the flags; strictest of all wins. */
 export interface ConfigLayer {
@@ -95,8 +95,7 @@ async function readConfigFile(path: string): Promise<ParsedConfig | undefined> {
   try {
     text = await readRegularFile(path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
-      return undefined;
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return undefined;
     throw new CamelError("invalid_config", `${path}: ${messageOf(error)}`, {
       cause: error,
       next: "Make the file readable, or remove it.",

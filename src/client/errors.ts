@@ -1,5 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
-import { messageOf } from "../shared/errors.ts";
+import { codeOf, messageOf } from "../shared/errors.ts";
 
 /** `retryable` says whether the very same call may succeed later. */
 const CODES = {
@@ -49,7 +49,7 @@ export function toClientError(thrown: unknown, where: string): CamelClientError 
 
   const status = chain.find((error) => error instanceof SdkHttpError)?.status;
   if (status !== undefined) return fromStatus(status, where, make);
-  const errno = chain.map(codeOf).find((code) => code !== undefined);
+  const errno = chain.map(codeOf).find((code) => /^E[A-Z]+$/.test(code));
   if (errno === "ENOENT" || errno === "EACCES")
     return new CamelClientError("rejected", `Can't start ${where}: ${errno}.`, {
       next: "Check that the command exists and may be run.",
@@ -130,13 +130,4 @@ function causes(thrown: unknown): unknown[] {
     error = error instanceof Error ? error.cause : undefined;
   }
   return chain;
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error &&
-    "code" in error &&
-    typeof error.code === "string" &&
-    /^E[A-Z]+$/.test(error.code)
-    ? error.code
-    : undefined;
 }

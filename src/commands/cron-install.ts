@@ -6,8 +6,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { CommandContext } from "../cli.ts";
 import { replaceFile } from "../shared/durable.ts";
-import { CamelError, messageOf } from "../shared/errors.ts";
-import { codeOf } from "../stores/exclusive.ts";
+import { CamelError, codeOf, messageOf } from "../shared/errors.ts";
 import { usageError } from "./options.ts";
 
 const run = promisify(execFile);

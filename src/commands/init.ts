@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { CommandContext } from "../cli.ts";
 import { configPaths } from "../config-load.ts";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, codeOf } from "../shared/errors.ts";
 import { configTemplate } from "./config-template.ts";
 import { scopeFrom } from "./install/install.ts";
 
@@ -26,7 +26,7 @@ export async function init({ flags, print }: CommandContext): Promise<number> {
   try {
     await writeFile(file, text, { flag: "wx", mode: scope === "user" ? 0o600 : 0o666 });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
     throw new CamelError("already_exists", `${file} exists already; it was left as it is.`, {
       next: "See what a new one would hold with `camel-mcp init --print`.",
     });

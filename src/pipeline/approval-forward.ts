@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Config } from "../config.ts";
+import { codeOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import { signalGroup } from "../shared/process-group.ts";
 import type { ApprovalRequest, ApprovalStore } from "../stores/approvals.ts";
@@ -122,7 +123,7 @@ async function signingKey(file: string): Promise<Buffer> {
   try {
     await link(finished, file);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     await unlink(finished).catch(() => {});
   }

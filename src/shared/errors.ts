@@ -162,8 +162,8 @@ const ERRNO: Record<string, { code: ErrorCode; next: string }> = {
 /** Turns anything thrown into a CamelError; an unexpected one becomes `internal` (or `io_error` with its errno). */
 export function toCamelError(thrown: unknown): CamelError {
   if (thrown instanceof CamelError) return thrown;
-  if (thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" && "syscall" in thrown) {
-    const { code, next } = ERRNO[thrown.code] ?? { code: "io_error", next: ERROR_NEXT.io_error };
+  if (thrown instanceof Error && "syscall" in thrown && codeOf(thrown) !== "") {
+    const { code, next } = ERRNO[codeOf(thrown)] ?? { code: "io_error", next: ERROR_NEXT.io_error };
     return new CamelError(code, thrown.message, { cause: thrown, next });
   }
   return new CamelError("internal", messageOf(thrown), { cause: thrown });
@@ -172,4 +172,9 @@ export function toCamelError(thrown: unknown): CamelError {
 /** Of whatever was thrown, which needn't be an error. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The code of a system error, such as ENOENT; empty for anything else. */
+export function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
 }

@@ -8,7 +8,7 @@ import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
-import { CamelError } from "./errors.ts";
+import { CamelError, codeOf } from "./errors.ts";
 
 export interface LockOptions {
   clock: Clock;
@@ -110,7 +110,7 @@ async function tryAcquire(path: string): Promise<Lock | undefined> {
       },
     };
   } catch (error) {
-    if (!isExists(error)) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     await unlink(finished).catch(() => {});
   }
@@ -144,7 +144,7 @@ async function isAlive(owner: Owner): Promise<boolean> {
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
   const started = await startOf(owner.pid);
   return started === "" || owner.started === "" || started === owner.started;
@@ -176,8 +176,4 @@ async function readStart(pid: number): Promise<string> {
         resolve(error === null ? stdout.trim() : "");
       });
   });
-}
-
-function isExists(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "EEXIST";
 }

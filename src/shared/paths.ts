@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { lstat, open, readlink, realpath, type FileHandle } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { CamelError } from "./errors.ts";
+import { CamelError, codeOf } from "./errors.ts";
 
 /** True when `path` is `root` or below it; by components, so `/a/bc` is not inside `/a/b`. Lexical only. */
 export function isInside(root: string, path: string): boolean {
@@ -100,7 +100,7 @@ export async function realpathOfDeepestAncestor(path: string): Promise<string> {
     try {
       return join(await realpath(existing), ...tail);
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined;
+      const code = codeOf(error);
       if (code === "ELOOP") {
         throw new CamelError("path_outside_root", `"${path}" is a loop of symbolic links.`, { cause: error });
       }

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { messageOf } from "../shared/errors.ts";
+import { codeOf, messageOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 
 /** One line of the audit log. */
@@ -147,6 +147,6 @@ function appendWhole(file: number, text: string): void {
 /** Another process may have rotated a moment ago: then there is nothing to move, and that is fine. */
 async function moveIfThere(from: string, to: string): Promise<void> {
   await rename(from, to).catch((error: unknown) => {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
   });
 }

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { codeOf } from "../shared/errors.ts";
 
 /**
  * Small files that appear whole and once. Opening, writing and linking a few hundred bytes is done at once: a
@@ -188,7 +189,3 @@ function beginSync(folder: string): Promise<void> {
 }
 
 const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV", "EMLINK", "EINVAL"]);
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-}

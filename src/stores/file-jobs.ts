@@ -3,9 +3,9 @@ import { mkdir, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile, syncDirectory } from "../shared/durable.ts";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, codeOf } from "../shared/errors.ts";
 import { withLock } from "../shared/lock.ts";
-import { codeOf, publishExclusive } from "./exclusive.ts";
+import { publishExclusive } from "./exclusive.ts";
 import type { Job, JobStore } from "./jobs.ts";
 
 /** Job ids become file names. */

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from "node:f
 import { mkdir, readFile, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
-import { codeOf, publishExclusive, removeFile, syncNamed, writeQuickly } from "./exclusive.ts";
+import { codeOf } from "../shared/errors.ts";
+import { publishExclusive, removeFile, syncNamed, writeQuickly } from "./exclusive.ts";
 import type { ChainKey } from "./runs.ts";
 
 /** A prompt that is due and waits for its agent. */

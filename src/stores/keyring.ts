@@ -2,7 +2,7 @@ import { createHash, randomBytes, scrypt } from "node:crypto";
 import { link, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceFile } from "../shared/durable.ts";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, codeOf } from "../shared/errors.ts";
 import { openKeychain, type Keychain } from "./keychain.ts";
 
 /**
@@ -164,7 +164,7 @@ async function makeFirstKey(options: KeyringOptions): Promise<Keyring> {
     // A link never replaces: of two processes that start at once, one key wins and both use it.
     await link(finished, path);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     await unlink(finished).catch(() => {});
   }
@@ -256,7 +256,7 @@ async function saltOf(home: string): Promise<Buffer> {
   if (existing !== undefined && existing.length === 16) return existing;
   await writeFile(finished, randomBytes(16), { flag: "wx", mode: 0o600, flush: true });
   await link(finished, path).catch((error: unknown) => {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   });
   await unlink(finished);
   const salt = await readFile(path);

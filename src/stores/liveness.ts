@@ -3,7 +3,7 @@ import { mkdir, readdir, unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { codeOf } from "./exclusive.ts";
+import { codeOf } from "../shared/errors.ts";
 import type { Owner } from "./jobs.ts";
 
 /**

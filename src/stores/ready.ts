@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, stat, unlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
-import { codeOf } from "./exclusive.ts";
+import { codeOf } from "../shared/errors.ts";
 
 /** A run that will need a process at a known time. */
 export interface ExpectedRun {

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync } fr
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile } from "../shared/durable.ts";
-import { codeOf, linkExclusive, publishExclusive, raceForName, removeFile, syncNamed } from "./exclusive.ts";
+import { codeOf } from "../shared/errors.ts";
+import { linkExclusive, publishExclusive, raceForName, removeFile, syncNamed } from "./exclusive.ts";
 import type { Claim, RunRecord, RunResult, Started } from "./jobs.ts";
 
 /** A job's chain is found by these two. */

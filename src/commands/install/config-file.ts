@@ -2,7 +2,7 @@ import * as nodeFs from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { replaceFile, type DurableFs } from "../../shared/durable.ts";
 import { systemClock } from "../../shared/clock.ts";
-import { CamelError, messageOf } from "../../shared/errors.ts";
+import { CamelError, codeOf, messageOf } from "../../shared/errors.ts";
 import { withLock } from "../../shared/lock.ts";
 
 /** What tests replace to play a full disk or a read-only one. */
@@ -117,13 +117,9 @@ function cannot(what: "read" | "write", path: string, error: unknown): CamelErro
     EISDIR: "it is a folder",
     ENOTDIR: "a part of its path is a file",
   };
-  const why = reasons[codeOf(error) ?? ""] ?? messageOf(error);
+  const why = reasons[codeOf(error)] ?? messageOf(error);
   return new CamelError("io_error", `Can't ${what} ${path}: ${why}. Nothing was changed.`, {
     cause: error,
     next: "Correct that and try again, or add by hand what --print shows.",
   });
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }

@@ -10,7 +10,7 @@
 import { lstat, mkdir, readFile, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { replaceFile } from "../../shared/durable.ts";
-import { CamelError, toCamelError, messageOf } from "../../shared/errors.ts";
+import { CamelError, codeOf, messageOf, toCamelError } from "../../shared/errors.ts";
 import { eachLimited, type Disk, type Owner } from "./disk.ts";
 import { packsDirectory, placeBlobs, type Blob, type Placed } from "./blobs.ts";
 import {
@@ -274,7 +274,7 @@ async function giveName(entry: JournalEntry, disk: Disk): Promise<void> {
     await disk.link(entry.staged, entry.path);
     await disk.unlink(entry.staged);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const code = codeOf(error);
     if (code === "EEXIST") throw changed(entry.path);
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP" && code !== "ENOSYS") throw error;
     const taken = await lstat(entry.path).catch(() => undefined);

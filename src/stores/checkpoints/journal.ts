@@ -12,6 +12,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { codeOf } from "../../shared/errors.ts";
 import type { Owner } from "./disk.ts";
 
 /** Who asked for the change. */
@@ -93,5 +94,5 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 export function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR");
+  return ["ENOENT", "ENOTDIR"].includes(codeOf(error));
 }

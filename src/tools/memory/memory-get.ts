@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { FileHandle } from "node:fs/promises";
 import { resolve } from "node:path";
-import { CamelError } from "../../shared/errors.ts";
+import { CamelError, codeOf } from "../../shared/errors.ts";
 import { displayPath, openInside } from "../../shared/paths.ts";
 import type { ToolContext } from "../context.ts";
 import { defineTool } from "../tool.ts";
@@ -90,7 +90,7 @@ async function missing(
   prefix: string,
   context: ToolContext,
 ): Promise<never> {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
   const files = (await readableMemoryFiles(root, context, { limit: 12 })).map((file) => prefix + file);
   throw new CamelError("not_found", `There is no memory file "${filePath}".`, {

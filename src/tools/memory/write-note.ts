@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, mkdir, open, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { CamelError } from "../../shared/errors.ts";
+import { CamelError, codeOf } from "../../shared/errors.ts";
 import { containedPath, isInside, realpathOfDeepestAncestor } from "../../shared/paths.ts";
 import { writeFiles, type FileWriter, type WriteOptions } from "../../stores/checkpoints/write-files.ts";
 import { sectionEnd } from "./sections.ts";
@@ -99,7 +99,7 @@ export async function replaceNote(
 /** The file's text; undefined where there is none. Bytes that aren't text would not survive being written again. */
 async function readNote(path: string, file: string): Promise<string | undefined> {
   const bytes = await readFile(path).catch((error: unknown) => {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   });
   if (bytes === undefined) return undefined;

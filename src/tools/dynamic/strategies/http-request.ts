@@ -2,7 +2,7 @@ import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { request as plainRequest, type IncomingMessage } from "node:http";
 import { request as tlsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
-import { CamelError, toCamelError, messageOf } from "../../../shared/errors.ts";
+import { CamelError, messageOf, toCamelError } from "../../../shared/errors.ts";
 import { checkAddress, checkUrl, coversHost, hostOf, type UrlPolicy } from "../url-policy.ts";
 
 export interface HttpRequest {
