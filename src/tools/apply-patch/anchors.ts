@@ -1,5 +1,6 @@
+import { indentOf } from "./indent.ts";
 import { countBelow, type Hits } from "./search.ts";
-import { indentOf, normalize } from "./tiers.ts";
+import { normalize } from "./tiers.ts";
 
 export interface AnchorMatch {
   /** The earliest line at which all stacked anchors have been passed; undefined where one is missing. */
@@ -44,15 +45,16 @@ export class AnchorIndex {
     }
   }
 
-  private occurrences(anchor: string): Hits {
-    const cached = this.found.get(anchor);
+  private occurrences(anchor: string, anyDepth: boolean): Hits {
+    const key = `${anyDepth ? " " : "="}${anchor}`;
+    const cached = this.found.get(key);
     if (cached !== undefined) return cached;
-    let lines = this.exact.get(anchor) ?? [];
+    let lines = anyDepth ? [] : (this.exact.get(anchor) ?? []);
     if (lines.length === 0) lines = this.trimmed.get(anchor.trim()) ?? [];
     if (lines.length === 0) lines = this.mapped.get(normalize(anchor, "punctuation")) ?? [];
     if (lines.length === 0) lines = this.beginnings(anchor.trim());
     const hits = Int32Array.from(lines);
-    this.found.set(anchor, hits);
+    this.found.set(key, hits);
     return hits;
   }
 
@@ -75,23 +77,24 @@ export class AnchorIndex {
     return lines.sort((a, b) => a - b);
   }
 
-  match(anchors: readonly string[]): AnchorMatch {
-    const key = anchors.join("\n");
+  /** `anyDepth`: a line that differs in its indentation is as good as one that doesn't. */
+  match(anchors: readonly string[], anyDepth = false): AnchorMatch {
+    const key = `${anyDepth ? " " : "="}${anchors.join("\n")}`;
     let known = this.matches.get(key);
     if (known === undefined) {
-      known = this.chain(anchors);
+      known = this.chain(anchors, anyDepth);
       this.matches.set(key, known);
     }
     return known;
   }
 
-  private chain(anchors: readonly string[]): AnchorMatch {
+  private chain(anchors: readonly string[], anyDepth: boolean): AnchorMatch {
     let after = -1;
     let scope = { start: -1, end: this.lines.length };
     let unique: number | undefined;
     let lines = NONE;
     for (const anchor of anchors) {
-      const all = this.occurrences(anchor);
+      const all = this.occurrences(anchor, anyDepth);
       lines = all.subarray(countBelow(all, after + 1));
       const next = lines[0];
       if (next === undefined) return { lines, missing: anchor };

@@ -1,10 +1,11 @@
 /** Every place where a hunk's old lines stand, and what the hunk does at one of them. */
 import type { AnchorIndex } from "./anchors.ts";
 import type { Edit, NewLine, TextDocument } from "./document.ts";
+import { reindent } from "./indent.ts";
 import type { Hunk, HunkLine } from "./patch.ts";
-import { readingsOf, type Reading } from "./repair.ts";
+import { hasTabsAsText, readingsOf, type Reading } from "./repair.ts";
 import { countBelow, findAll, type Hits } from "./search.ts";
-import { normalize, normalizeAll, reindent, TIERS, type MatchTier } from "./tiers.ts";
+import { normalize, normalizeAll, TIERS, type MatchTier } from "./tiers.ts";
 
 export interface Candidate {
   hunk: Hunk;
@@ -42,7 +43,11 @@ export function findCandidates(
   index: AnchorIndex,
 ): Candidate[] {
   const finder = new CandidateFinder(document, index);
-  const ranks = hunks.map(readingsOf);
+  const fileHasTabs =
+    hunks.some(({ tabsAsText }) => tabsAsText === true) &&
+    document.lines.some((line) => line.startsWith("\t")) &&
+    !hasTabsAsText(document.lines);
+  const ranks = hunks.map((hunk) => readingsOf(hunk, fileHasTabs));
   const candidates = hunks.map((hunk) => toCandidate(hunk, { lines: hunk.lines }));
   const depth = ranks.reduce((most, list) => Math.max(most, list.length), 0);
   for (let rank = 0; rank < depth; rank++) {
@@ -105,7 +110,10 @@ class CandidateFinder {
     }
     if (hits.length === 0) return;
     if (hunk.anchors.length > 0) {
-      const anchor = this.index.match(hunk.anchors);
+      let anchor = this.index.match(hunk.anchors);
+      const last = (hits.at(-1) ?? 0) + length - 1;
+      // An anchor without its indentation may name a line above, though it is all of one below.
+      if (!hunk.advisoryAnchors && (anchor.after ?? 0) > last) anchor = this.index.match(hunk.anchors, true);
       if (anchor.after === undefined) {
         if (!hunk.advisoryAnchors) candidate.anchorMissing = anchor.missing ?? "";
       } else {
@@ -185,6 +193,7 @@ function reindentedAt(
     file: document.lines[start + i] ?? "",
   }));
   return reindent(
+    document,
     pairs,
     added.map((line) => line.text),
   );

@@ -237,7 +237,7 @@ class UnifiedParser {
       const line = this.text();
       if (line.startsWith("@@") || startsUnified(this.lines, this.at)) return;
       if (/^\*\*\*[ \t]*(?:End|Begin) Patch/i.test(line)) return;
-      if (!this.envelopeOpen && this.closers.has(line.trim())) return;
+      if (!this.envelopeOpen && this.closers.has(line.trimEnd())) return;
       if (/^--? ?$/.test(line) && /^\d+\.\d/.test(this.lines[this.at + 1]?.text ?? "")) return;
       if (/^\*\*\*[ \t]*End of File/i.test(line)) {
         hunk.endOfFile = true;

@@ -15,8 +15,8 @@
  * line without a prefix is context, a `---`/`+++` pair after the Update header is skipped, a path in quotes is
  * meant without them. Markers are known in any case, and with blanks before them where no line of a hunk can
  * stand. Text before the first marker, code fences and heredocs are wrapping. A "*** Begin Patch" without its end
- * is refused: the text was probably cut off. Text after the end is refused too: nothing the caller sent is dropped
- * in silence.
+ * is refused: the text was probably cut off. Text after the end is refused too, save prose behind a closing fence,
+ * which is reported: nothing the caller sent is dropped in silence.
  */
 import { sep } from "node:path";
 import {
@@ -126,8 +126,11 @@ class V4aParser {
     return inner;
   }
 
+  /** Behind a blank it may be context, so there only the last line of all closes. */
   private closes(): boolean {
-    return !this.envelope.open && this.closers.has(this.text().trim());
+    const line = this.text().trimEnd();
+    if (this.envelope.open) return false;
+    return this.closers.has(line) || (this.at > this.last && this.closers.has(line.trimStart()));
   }
 
   private section(): void {

@@ -26,6 +26,8 @@ export interface Hunk {
   lines: HunkLine[];
   /** Bare empty lines at the hunk's end: separators more often than context, so not part of `lines`. */
   trailingBlanks: number;
+  /** Old lines of this patch, here or elsewhere, have their indentation written as `\t`. */
+  tabsAsText?: true;
 }
 
 export interface AddOp {

@@ -35,9 +35,10 @@ export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Plac
   const failures: HunkFailure[] = [];
   const warnings: string[] = [];
   const insertions: { hunk: Hunk; edit: Edit }[] = [];
+  const losesPrefixes = hunks.some(({ lines }) => lines.some((line) => line.unprefixed === true));
   for (const hunk of hunks) {
     if (hunk.lines.some((line) => line.kind !== "+")) continue;
-    const at = insertionPoint(document, hunk, index);
+    const at = insertionPoint(document, hunk, index, losesPrefixes);
     if (typeof at !== "number") {
       failures.push(at);
       continue;
@@ -112,7 +113,12 @@ export function placeHunks(document: TextDocument, hunks: readonly Hunk[]): Plac
   return { edits, placed, warnings, repairs };
 }
 
-function insertionPoint(document: TextDocument, hunk: Hunk, index: AnchorIndex): number | HunkFailure {
+function insertionPoint(
+  document: TextDocument,
+  hunk: Hunk,
+  index: AnchorIndex,
+  losesPrefixes: boolean,
+): number | HunkFailure {
   const end = document.lines.length;
   if (hunk.endOfFile) return end;
   if (hunk.anchors.length > 0 && !hunk.advisoryAnchors) {
@@ -127,6 +133,8 @@ function insertionPoint(document: TextDocument, hunk: Hunk, index: AnchorIndex):
   // A line number alone is no proof of a place; only "at the end" can be checked.
   if (hunk.oldStart !== undefined && hunk.oldStart !== end)
     return { hunk, reason: "no_context", places: NO_PLACES };
+  // Where other context lost its prefix, a "+" may be the file's own, as in a list.
+  if (losesPrefixes && end > 0) return { hunk, reason: "no_context", places: NO_PLACES };
   // Blank context, or only spacing before the next marker? Harmless where the file has no blank line at all.
   if (hunk.trailingBlanks > 0 && document.lines.some((line) => line.trim() === "")) {
     return { hunk, reason: "no_context", places: NO_PLACES };

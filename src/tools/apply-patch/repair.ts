@@ -10,8 +10,12 @@ export interface Reading {
 
 const LITERAL_TABS = /^(?:\\t)+/;
 
-/** In order of rank; readings of one rank are tried together, tier by tier. */
-export function readingsOf(hunk: Hunk): Reading[][] {
+export function hasTabsAsText(lines: readonly string[]): boolean {
+  return lines.some((line) => LITERAL_TABS.test(line));
+}
+
+/** In order of rank; readings of one rank are tried together, tier by tier. `fileHasTabs`: and none written as text. */
+export function readingsOf(hunk: Hunk, fileHasTabs: boolean): Reading[][] {
   const asWritten: Reading = { lines: hunk.lines };
   const ranks: Reading[][] = [[asWritten]];
   if (hunk.lines.some((line) => line.unprefixed === true)) {
@@ -36,13 +40,16 @@ export function readingsOf(hunk: Hunk): Reading[][] {
     const message = `${firstReal} empty line(s) at the hunk's start were not read as context`;
     ranks.push([{ lines: rest, repair: { kind: "leading_blank", message } }]);
   }
-  if (hunk.lines.some((line) => LITERAL_TABS.test(line.text))) {
+  if (hasTabsAsText(hunk.lines.map(({ text }) => text))) {
     const lines = hunk.lines.map((line) => ({
       ...line,
       text: line.text.replace(LITERAL_TABS, (tabs) => "\t".repeat(tabs.length / 2)),
     }));
     const message = 'indentation written as "\\t" was read as tabs';
-    ranks.push([{ lines, repair: { kind: "literal_tab", message } }]);
+    const asTabs: Reading[] = [{ lines, repair: { kind: "literal_tab", message } }];
+    // Where no old line here shows it, the hunk fits either way; what the patch does elsewhere tells.
+    if (hunk.tabsAsText === true && fileHasTabs) ranks.unshift(asTabs);
+    else ranks.push(asTabs);
   }
   return ranks;
 }

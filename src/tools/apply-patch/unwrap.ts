@@ -11,12 +11,16 @@ export interface Wrapping {
   format: "v4a" | "unified" | "none";
   closers: ReadonlySet<string>;
   repairs: Repair[];
+  /** A shell command around the patch goes there first: `cd FOLDER && apply_patch <<EOF`. */
+  folder?: string;
 }
 
+const END = /^\*\*\*[ \t]*End Patch\s*$/i;
 const BEGIN = /^\*\*\*[ \t]*Begin Patch\s*$/i;
 const FILE_HEADER = /^\*\*\*[ \t]*(?:Add|Update|Delete|Move) File:/i;
 const FENCE = /^[ \t]*(`{3,}|~{3,})(.*)$/;
-const HEREDOC = /<<-?[ \t]*(?:'([A-Za-z_]\w*)'|"([A-Za-z_]\w*)"|([A-Za-z_]\w*))[ \t]*$/;
+const HEREDOC = /<<-?[ \t]*(?:'([A-Za-z_]\w*)'|"([A-Za-z_]\w*)"|([A-Za-z_]\w*))[ \t]*(?:$|[|>;)]|&&)/;
+const CHANGES_FOLDER = /\bcd[ \t]+(?:'([^']+)'|"([^"]+)"|([^\s'"&;]+))[ \t]*(?:&&|;)/;
 
 function splitPatchText(text: string): SourceLine[] {
   const body = text.startsWith("\uFEFF") ? text.slice(1) : text;
@@ -36,6 +40,7 @@ export function unwrap(text: string): Wrapping {
 function withinWrapping(lines: SourceLine[]): Wrapping {
   const heredocs: string[] = [];
   const fences: string[] = [];
+  let folder: string | undefined;
   let prose = 0;
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i]?.text ?? "";
@@ -43,7 +48,11 @@ function withinWrapping(lines: SourceLine[]): Wrapping {
     if (format !== "none") {
       const message = `${prose} line(s) of text before the patch were not read as part of it`;
       const repairs = prose === 0 ? [] : [{ kind: "prose", patchLine: 1, message }];
-      return { lines, first: i, format, closers: new Set([...heredocs, ...fences]), repairs };
+      const end = endOfFence(lines, fences.at(-1));
+      if (end < lines.length) repairs.push(textBehind(lines, end));
+      const closers = new Set([...heredocs, ...fences]);
+      const own = lines.slice(0, end);
+      return { lines: own, first: i, format, closers, repairs, ...(folder === undefined ? {} : { folder }) };
     }
     const fence = FENCE.exec(line);
     if (fence?.[1] !== undefined) {
@@ -53,12 +62,42 @@ function withinWrapping(lines: SourceLine[]): Wrapping {
       continue;
     }
     // Only the end of the line matters, and a bounded tail keeps a hostile line cheap.
-    const heredoc = HEREDOC.exec(line.slice(-200));
+    const tail = line.slice(-400);
+    const heredoc = HEREDOC.exec(tail);
     const delimiter = heredoc?.[1] ?? heredoc?.[2] ?? heredoc?.[3];
-    if (delimiter !== undefined) heredocs.push(delimiter);
-    else if (line.trim() !== "") prose++;
+    if (heredoc !== null && delimiter !== undefined) {
+      const command = tail.slice(0, heredoc.index);
+      heredocs.push(...heredocEnds(delimiter, command));
+      folder = CHANGES_FOLDER.exec(command)?.slice(1).find(Boolean) ?? folder;
+    } else if (line.trim() !== "") prose++;
   }
   return { lines, first: lines.length, format: "none", closers: new Set(), repairs: [] };
+}
+
+/** `bash -lc "apply_patch <<'EOF'` is closed by its quote as well, behind the delimiter or on a line of its own. */
+function heredocEnds(delimiter: string, command: string): string[] {
+  const open = ['"', "'"].find((quote) => command.split(quote).length % 2 === 0);
+  return open === undefined ? [delimiter] : [delimiter, open, delimiter + open];
+}
+
+/** Index behind the fence's last line, where only prose follows a patch that says its own end. */
+function endOfFence(lines: readonly SourceLine[], fence: string | undefined): number {
+  if (fence === undefined) return lines.length;
+  let at = lines.length - 1;
+  while (
+    at > 0 &&
+    lines[at]?.text.trimEnd() !== fence &&
+    !/^(?:[-+ @*]|diff |\\)/.test(lines[at]?.text ?? "")
+  )
+    at--;
+  const isEnd = lines[at]?.text.trimEnd() === fence && END.test(lines[at - 1]?.text ?? "");
+  return isEnd ? at + 1 : lines.length;
+}
+
+function textBehind(lines: readonly SourceLine[], end: number): Repair {
+  const count = lines.slice(end).filter(({ text }) => text.trim() !== "").length;
+  const message = `${count} line(s) of text after the patch were not read as part of it`;
+  return { kind: "prose", patchLine: end + 1, message };
 }
 
 /** No line begins a patch: blanks may stand before its first marker, or before every line of it. */

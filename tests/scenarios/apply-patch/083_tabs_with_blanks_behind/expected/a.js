@@ -1,0 +1,9 @@
+class A {
+	/**
+	 * One.
+	 * Two.
+	 */
+	one() {
+		two();
+	}
+}
