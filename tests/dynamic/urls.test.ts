@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { configSchema } from "../../src/config.ts";
@@ -507,6 +508,37 @@ describe("requests, sent for real to loopback", () => {
       sendRequest(get(`http://a.example.com:${slow.port}/`), settings({ signal: AbortSignal.timeout(50) })),
     ).rejects.toThrow();
   });
+
+  test("an answer that is packed all the same is unpacked, and no further than to the cap", async () => {
+    const packed = async (coding: string, body: Buffer) => {
+      const { port } = await canary((_, response) =>
+        response.writeHead(200, { "content-encoding": coding }).end(body),
+      );
+      return sendRequest(get(`http://a.example.com:${port}/`), settings());
+    };
+    for (const [coding, pack] of [
+      ["gzip", gzipSync],
+      ["deflate", deflateSync],
+      ["br", brotliCompressSync],
+    ] as const)
+      expect((await packed(coding, pack("plain"))).body.toString(), coding).toBe("plain");
+    const bomb = await packed("gzip", gzipSync(Buffer.alloc(20_000_000)));
+    expect(bomb).toMatchObject({ truncated: true });
+    expect(bomb.body.length).toBe(1_000);
+    await expect(packed("gzip", Buffer.from("not packed"))).rejects.toMatchObject({ code: "unavailable" });
+    await expect(packed("gzip", gzipSync("cut").subarray(0, 15))).rejects.toMatchObject({
+      code: "unavailable",
+    });
+  });
+
+  test("a switch to another protocol is no answer", async () => {
+    const { port } = await canary((_, response) => {
+      response.socket?.end("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+    });
+    await expect(sendRequest(get(`http://a.example.com:${port}/`), settings())).rejects.toMatchObject({
+      code: "unavailable",
+    });
+  });
 });
 
 describe("http tools", () => {
@@ -562,6 +594,14 @@ describe("http tools", () => {
       code: "invalid_input",
     });
     expect(seen.every((request) => request.headers["evil"] === undefined)).toBe(true);
+    const latin = await canary((_, response) =>
+      response
+        .writeHead(200, { "content-type": "text/plain; charset=ISO-8859-1" })
+        .end(Buffer.from("caf\u00E9", "latin1")),
+    );
+    await make("get_latin", { url: `http://127.0.0.1:${latin.port}/`, query: { n: 5, all: true } });
+    expect((await call(camel, "get_latin", {})).text).toBe("caf\u00E9");
+    expect(latin.seen[0]?.url).toBe("/?n=5&all=true");
     await make("send_text", { method: "POST", url: `http://127.0.0.1:${port}/`, json_path: "body" });
     expect((await call(camel, "send_text", { input: "plain" })).text).toBe("plain");
     expect(await call(camel, "send_text", { input: "x" })).toMatchObject({ structured: { status: 200 } });

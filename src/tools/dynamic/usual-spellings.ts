@@ -78,10 +78,25 @@ function strategyOf(definition: Fields): unknown {
   const named = renamed(known, FIELDS[kind as StrategyType]);
   return {
     ...named,
+    ...Object.fromEntries(
+      ["query", "headers", "env"].flatMap((name) =>
+        isFields(named[name]) ? [[name, withTexts(named[name])]] : [],
+      ),
+    ),
     ...(kind === "shell" ? { command_template: commandLine(named) } : {}),
     ...(typeof named["method"] === "string" ? { method: named["method"].toUpperCase() } : {}),
     ...(kind === "composite" && Array.isArray(named["steps"]) ? { steps: named["steps"].map(stepOf) } : {}),
   };
+}
+
+/** `{limit: 5}` of a query is `{limit: "5"}`. */
+function withTexts(fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === "number" || typeof value === "boolean" ? String(value) : value,
+    ]),
+  );
 }
 
 /** A program and its arguments as a list, or beside each other, as one line. */

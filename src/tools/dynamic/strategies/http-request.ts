@@ -3,6 +3,7 @@ import { request as plainRequest, type IncomingMessage } from "node:http";
 import { request as tlsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { CamelError, messageOf, toCamelError } from "../../../shared/errors.ts";
+import { readBody } from "./http-body.ts";
 import { checkAddress, checkUrl, coversHost, hostOf, type UrlPolicy } from "../url-policy.ts";
 
 export interface HttpRequest {
@@ -48,7 +49,7 @@ export async function sendRequest(first: HttpRequest, options: HttpOptions): Pro
     const location = response.headers.location;
     if (![301, 302, 303, 307, 308].includes(status) || location === undefined)
       return {
-        ...(await readBody(response, request.url, options)),
+        ...(await bodyOf(response, request.url, options)),
         status,
         url: request.url.href,
         type: response.headers["content-type"] ?? "",
@@ -133,6 +134,8 @@ function send(request: HttpRequest, options: HttpOptions): Promise<IncomingMessa
     });
     outgoing.on("response", resolve);
     outgoing.on("error", fail);
+    // A switch to another protocol ends in no answer and no error.
+    outgoing.on("close", () => fail(new Error("the connection was closed without an answer")));
     outgoing.end(request.body);
   });
 }
@@ -173,22 +176,13 @@ function resolveName(hostname: string): Promise<LookupAddress[]> {
   });
 }
 
-async function readBody(
+async function bodyOf(
   response: IncomingMessage,
   url: URL,
   { maxBytes, signal }: HttpOptions,
 ): Promise<{ body: Buffer; truncated: boolean }> {
-  const parts: Buffer[] = [];
-  let size = 0;
   try {
-    for await (const part of response as AsyncIterable<Buffer>) {
-      parts.push(part.subarray(0, maxBytes - size));
-      size += part.length;
-      if (size > maxBytes) {
-        response.destroy();
-        return { body: Buffer.concat(parts), truncated: true };
-      }
-    }
+    return await readBody(response, maxBytes);
   } catch (error) {
     if (signal.aborted) throw sendError(error, url, signal);
     throw new CamelError("unavailable", `The answer broke off: ${messageOf(error)}.`, {
@@ -196,7 +190,6 @@ async function readBody(
       cause: error,
     });
   }
-  return { body: Buffer.concat(parts), truncated: false };
 }
 
 function sendError(error: unknown, url: URL, signal: AbortSignal): CamelError {

@@ -5,6 +5,7 @@ import { getPath } from "../json-path.ts";
 import { asText, fillJson, placeholdersIn } from "../template.ts";
 import { hostPart } from "../envelope.ts";
 import { checkUrl, coversHost, hostOf, type UrlPolicy } from "../url-policy.ts";
+import { textIn } from "./http-body.ts";
 import { sendRequest, type HttpAnswer, type HttpRequest } from "./http-request.ts";
 import { fillTemplate, type Engine, type Run } from "./strategy.ts";
 
@@ -187,7 +188,7 @@ function result(
   strategy: StrategyOf<"http">,
   answer: HttpAnswer,
 ): { text: string; structured: Record<string, unknown> } {
-  const body = new TextDecoder("utf-8").decode(answer.body);
+  const body = textIn(answer.body, answer.type);
   const binary = body.slice(0, 2_000).includes("\0");
   const cut = answer.truncated ? `\n(cut after ${answer.body.length} bytes)` : "";
   const structured = {

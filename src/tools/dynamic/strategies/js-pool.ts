@@ -199,7 +199,7 @@ function failure({ code, message }: { code: string; message: string }): CamelErr
     return new CamelError(known, "The source called itself too deeply.", {
       next: "Use a loop in place of the recursion, with action update.",
     });
-  if (/out of memory/.test(message) || message === "null")
+  if (/out of memory|^\[uninitialized\]$/.test(message) || message === "null")
     return new CamelError(known, "The source ran out of memory.", {
       next: "Let it keep less at a time, or update the tool with a larger memory_mb (128 at most).",
     });
