@@ -522,6 +522,12 @@ describe("requests, sent for real to loopback", () => {
       ["br", brotliCompressSync],
     ] as const)
       expect((await packed(coding, pack("plain"))).body.toString(), coding).toBe("plain");
+    const { port } = await canary((_, response) =>
+      response.writeHead(200, { "content-encoding": "gzip" }).end(),
+    );
+    const head = get(`http://a.example.com:${port}/`, {}, { method: "HEAD" });
+    expect((await sendRequest(head, settings())).body.length).toBe(0);
+    expect((await packed("gzip", Buffer.alloc(0))).body.length).toBe(0);
     const bomb = await packed("gzip", gzipSync(Buffer.alloc(20_000_000)));
     expect(bomb).toMatchObject({ truncated: true });
     expect(bomb.body.length).toBe(1_000);

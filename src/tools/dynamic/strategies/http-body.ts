@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Readable } from "node:stream";
-import { createBrotliDecompress, createUnzip } from "node:zlib";
+import { createBrotliDecompress, createUnzip, type BrotliDecompress, type Unzip } from "node:zlib";
 
 /**
  * The bytes of an answer, unpacked where the host packs whatever it is asked for. What is kept is counted behind the
@@ -10,20 +9,28 @@ export async function readBody(
   response: IncomingMessage,
   maxBytes: number,
 ): Promise<{ body: Buffer; truncated: boolean }> {
+  const unpacking = unpackerFor(response);
+  let isEmpty = unpacking !== undefined;
+  if (isEmpty) response.once("data", () => (isEmpty = false));
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const part of unpacked(response) as AsyncIterable<Buffer>) {
-    parts.push(part.subarray(0, maxBytes - size));
-    size += part.length;
-    if (size > maxBytes) {
-      response.destroy();
-      return { body: Buffer.concat(parts), truncated: true };
+  try {
+    for await (const part of (unpacking ?? response) as AsyncIterable<Buffer>) {
+      parts.push(part.subarray(0, maxBytes - size));
+      size += part.length;
+      if (size > maxBytes) {
+        response.destroy();
+        return { body: Buffer.concat(parts), truncated: true };
+      }
     }
+  } catch (error) {
+    // No answer at all (to HEAD, or 204) isn't one that broke off.
+    if (!response.complete || !isEmpty) throw error;
   }
   return { body: Buffer.concat(parts), truncated: false };
 }
 
-function unpacked(response: IncomingMessage): Readable {
+function unpackerFor(response: IncomingMessage): Unzip | BrotliDecompress | undefined {
   const coding = response.headers["content-encoding"]?.trim().toLowerCase();
   const unpacking =
     coding === "gzip" || coding === "x-gzip" || coding === "deflate"
@@ -31,7 +38,7 @@ function unpacked(response: IncomingMessage): Readable {
       : coding === "br"
         ? createBrotliDecompress()
         : undefined;
-  if (unpacking === undefined) return response;
+  if (unpacking === undefined) return undefined;
   response.once("error", (error) => unpacking.destroy(error));
   response.once("aborted", () => unpacking.destroy(new Error("aborted")));
   return response.pipe(unpacking);
