@@ -5,6 +5,7 @@ import type { Clock } from "../shared/clock.ts";
 import { replaceFile, syncDirectory, type DurableFs } from "../shared/durable.ts";
 import { CamelError } from "../shared/errors.ts";
 import { withLock } from "../shared/lock.ts";
+import { codeOf } from "./exclusive.ts";
 import { addKey, dropOldKeys, loadKeyring, type Keyring, type KeyringOptions } from "./keyring.ts";
 import { keyIdOf, seal, unknownKeyError, unseal } from "./sealed.ts";
 
@@ -75,6 +76,14 @@ export function createSealedFolder<T extends object>(options: SealedFolderOption
     return to;
   };
 
+  /** Only what was looked at: another process may have put a new file in its place meanwhile. */
+  const setAsideIf = (name: string, bytes: Buffer): Promise<string> =>
+    locked(async () => {
+      const now = await readFile(fileOf(name)).catch(() => undefined);
+      return now?.equals(bytes) === true ? setAside(name) : fileOf(name);
+      // Where others change tools all the while, it is set aside the next time.
+    }).catch(() => fileOf(name));
+
   /** By this process or another, now or in the past. */
   const setAsideBefore = async (): Promise<[string, { mark: string; refused: Refused }][]> => {
     const aside = join(directory, "refused");
@@ -135,7 +144,7 @@ export function createSealedFolder<T extends object>(options: SealedFolderOption
         const opened = await openOrReload(name, bytes);
         if (!isRefused(opened)) items.set(name, { mark, item: opened });
         else {
-          const file = opened.refused === "damaged" ? await setAside(name) : fileOf(name);
+          const file = opened.refused === "damaged" ? await setAsideIf(name, bytes) : fileOf(name);
           refused.set(name, { mark, refused: { name, why: opened.why, file } });
         }
       }
@@ -202,6 +211,10 @@ function isRefused(value: object): value is { refused: "unknown_key" | "damaged"
   return "refused" in value && "why" in value;
 }
 
+function missing(error: unknown): undefined {
+  if (codeOf(error) !== "ENOENT") throw error;
+}
+
 /**
  * Makes a new key and seals everything with it. Each step leaves a home in which every file can be opened: the new
  * key is added before the first file uses it, and the old one is dropped only when no file names it any more. So
@@ -233,7 +246,9 @@ export async function rotateKey(
       for (const file of await readdir(directory).catch(() => [])) {
         if (!file.endsWith(`.${kind}`) || file.startsWith(".")) continue;
         const path = join(directory, file);
-        const bytes = await readFile(path);
+        const bytes = await readFile(path).catch(missing);
+        // A process that found it damaged has just set it aside.
+        if (bytes === undefined) continue;
         if (keyIdOf(bytes) === keyring.current.id) continue;
         const name = { kind, name: file.slice(0, -kind.length - 1) };
         const opened = unseal(name, bytes, (id) => keyring.find(id));

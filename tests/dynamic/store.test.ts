@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { chmod, copyFile, readFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, readFile, readdir, symlink, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -213,6 +213,16 @@ describe("key rotation", () => {
     await rotateKey({ ...optionsFor(box), folders: FOLDERS });
     expect(await keys(box)).toHaveLength(1);
     expect((await store(box).load()).items.size).toBe(3);
+  });
+
+  test.skipIf(process.platform === "win32")("a file that goes meanwhile stops nothing", async () => {
+    const box = await filled(2);
+    await symlink("nowhere", join(box.home, "tools/gone.tool"));
+    expect(await rotateKey({ ...optionsFor(box), folders: FOLDERS })).toMatchObject({
+      resealed: 2,
+      left: [],
+    });
+    expect(await keys(box)).toHaveLength(1);
   });
 
   test("a key from outside is changed outside", async () => {

@@ -80,7 +80,7 @@ function strategyOf(definition: Fields): unknown {
     ...named,
     ...Object.fromEntries(
       ["query", "headers", "env"].flatMap((name) =>
-        isFields(named[name]) ? [[name, withTexts(named[name])]] : [],
+        isObject(named[name]) ? [[name, withTexts(named[name])]] : [],
       ),
     ),
     ...(kind === "shell" ? { command_template: commandLine(named) } : {}),

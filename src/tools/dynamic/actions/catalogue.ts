@@ -28,12 +28,13 @@ export async function listTools(_input: ToolCreateInput, context: ToolContext): 
     (one) => `Not usable: ${one.name}: ${one.why}. The file is kept as ${one.file}.`,
   );
   return {
+    // First what would be missed: a long list is cut at its end.
     text: [
-      ...(lines.length === 0 ? ["No tools were made yet."] : lines),
-      ...wanted.map((one) => `Looked for ${one.count} times in vain: ${one.pattern}.`),
       ...complaints,
+      ...wanted.map((one) => `Looked for ${one.count} times in vain: ${one.pattern}.`),
+      ...(lines.length === 0 ? ["No tools were made yet."] : lines),
     ].join("\n"),
-    structured: { action: "list", tools, refused, wanted },
+    structured: { action: "list", refused, wanted, tools },
   };
 }
 
