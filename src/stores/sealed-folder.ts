@@ -3,9 +3,8 @@ import { mkdir, readFile, readdir, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
 import { replaceFile, syncDirectory, type DurableFs } from "../shared/durable.ts";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, codeOf } from "../shared/errors.ts";
 import { withLock } from "../shared/lock.ts";
-import { codeOf } from "./exclusive.ts";
 import { addKey, dropOldKeys, loadKeyring, type Keyring, type KeyringOptions } from "./keyring.ts";
 import { keyIdOf, seal, unknownKeyError, unseal } from "./sealed.ts";
 
