@@ -103,16 +103,26 @@ export const toolLimitsSchema = z.strictObject({
           .array(z.string().min(1))
           .optional()
           .describe("Parameters that make up the key. Default: all."),
-        ttlSeconds: seconds.optional(),
-        scope: z.enum(["session", "agent", "global"]).optional(),
+        ttlSeconds: seconds.optional().describe("How long an answer is good. Default: 300."),
+        scope: z
+          .enum(["session", "agent", "global"])
+          .optional()
+          .describe("Who shares an answer. Default: session."),
       }),
     ])
     .optional()
-    .describe("Only calls that read are cached."),
+    .describe(
+      "true, or `{ fields, ttlSeconds, scope }`: the parameters that make up the key (default all), how long an answer is good (300), and who shares it: session, agent (the sessions of one client) or global (all clients that policy treats alike). Only calls that read are cached, and never for another agent.",
+    ),
   retry: z
     .strictObject({
-      maxRetries: z.number().int().min(0).max(10).optional(),
-      backoffMs: z.number().int().min(1).optional(),
+      maxRetries: z.number().int().min(0).max(10).optional().describe("Default: 2."),
+      backoffMs: z
+        .number()
+        .int()
+        .min(1)
+        .optional()
+        .describe("The first pause; each is twice the last, half of it by chance. Default: 500."),
       codes: z
         .array(z.enum(Object.keys(ERROR_CODES) as ErrorCode[]))
         .optional()
@@ -121,7 +131,10 @@ export const toolLimitsSchema = z.strictObject({
     .optional()
     .describe("Only idempotent tools are tried again."),
   circuitBreaker: z
-    .strictObject({ threshold: z.number().int().min(1), cooldownSeconds: seconds.optional() })
+    .strictObject({
+      threshold: z.number().int().min(1),
+      cooldownSeconds: seconds.optional().describe("Default: 60."),
+    })
     .optional()
     .describe("After so many failures in a row the tool is refused until the cool-down is over."),
 });

@@ -1,8 +1,10 @@
+import type { LoadedConfig } from "../config-load.ts";
 import { canonicalJson } from "../shared/canonical.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { ToolDef, ToolLimits } from "../tools/tool.ts";
 import type { Middleware, Next, ResolvedCall, ToolResult } from "./call.ts";
+import { layersFor } from "./policy.ts";
 
 const MOST_ENTRIES = 500;
 const DEFAULT_TTL_SECONDS = 300;
@@ -15,7 +17,7 @@ export function cache(options: {
   clock: Clock;
   limitsOf(tool: ToolDef): ToolLimits;
   /** Another object after every change: what was found under another policy may show too much under this one. */
-  policy: () => unknown;
+  policy: () => LoadedConfig;
 }): Middleware {
   const { clock } = options;
   let policy = options.policy();
@@ -34,7 +36,7 @@ export function cache(options: {
     next: Next,
   ): Promise<ToolResult> {
     const { ttlSeconds = DEFAULT_TTL_SECONDS, ...how } = setting === true ? {} : setting;
-    const key = await keyOf(call, how);
+    const key = await keyOf(call, how, options.policy());
     if (policy !== options.policy()) {
       policy = options.policy();
       kept.clear();
@@ -73,17 +75,25 @@ export function cache(options: {
   }
 }
 
-/** Whoever policy may tell apart has answers of their own: a tool leaves out what its caller may not see. */
+/**
+ * Whoever policy may tell apart has answers of their own: a tool leaves out what its caller may not see. An agent's are
+ * always its own, as its memory and jobs are.
+ */
 async function keyOf(
   call: ResolvedCall,
   { fields, keyFn, scope = "session" }: Exclude<ToolLimits["cache"], undefined | boolean>,
+  policy: LoadedConfig,
 ): Promise<string> {
   const { agentId, client, depth, makers = [], sessionId, token = "" } = call.caller;
   const place =
     scope === "session" ? sessionId : await call.context.workspace("read").catch(() => "no workspace");
+  const who =
+    scope === "global"
+      ? layersFor(policy.layers, call.caller).map((layer) => layer.source)
+      : [client, depth, makers, token];
   const { name, fingerprint = "" } = call.tool;
   const input = canonicalJson(keyFn === undefined ? only(fields, call.input) : keyFn(call.input));
-  return JSON.stringify([name, fingerprint, scope, place, agentId, client, depth, makers, token, input]);
+  return JSON.stringify([name, fingerprint, scope, place, agentId, who, input]);
 }
 
 function only(

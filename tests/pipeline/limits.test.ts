@@ -125,6 +125,20 @@ describe("cache", () => {
     expect(await text({ key: "a" })).toBe("run 4");
   });
 
+  test("is shared as its scope says, and never by callers whom policy tells apart", async () => {
+    const runs = async (scope: "session" | "agent" | "global"): Promise<string[]> => {
+      const config = "scopes: [{ match: { token: guest }, tools: { deny: [x] } }]\n";
+      const camel = await withTool(probe({ cache: { scope } }), {}, config);
+      const callers = [{}, { sessionId: "b" }, { client: "c" }, { token: "guest" }, { agentId: "d" }];
+      const texts: string[] = [];
+      for (const caller of callers) texts.push((await call(camel, "probe", {}, caller)).text.slice(4));
+      return texts;
+    };
+    expect(await runs("session")).toEqual(["1", "2", "3", "4", "5"]);
+    expect(await runs("agent")).toEqual(["1", "1", "2", "3", "4"]);
+    expect(await runs("global")).toEqual(["1", "1", "1", "2", "3"]);
+  });
+
   test("many askers at once make one run; the first one's leaving doesn't cost the others their answer", async () => {
     let isUnderWay = (): void => {};
     const underWay = new Promise<void>((resolve) => (isUnderWay = resolve));
