@@ -53,6 +53,18 @@ editor, put the path of the schema on the first line. In a project that has came
 # yaml-language-server: $schema=../node_modules/camel-mcp/dist/config.schema.json
 \`\`\`
 
+Some hosts pass on neither a folder nor most variables, so what comes before any file can be given either way. A flag
+wins over the environment.
+
+| Flag | Environment | |
+|---|---|---|
+| \`--workspace DIR\` | \`CAMEL_WORKSPACE\` | Where file tools work. Else \`CLAUDE_PROJECT_DIR\`, the first folder that the client says is open, the current folder. |
+| \`--memory-root DIR\` | \`CAMEL_MEMORY_ROOT\` | Folder with MEMORY.md and memory/. Else \`memory.root\`, the workspace. |
+| \`--agent ID\` | \`CAMELAGI_AGENT\` | Whose memory and policy. Default: main. |
+| \`--config FILE\` | \`CAMEL_CONFIG\` | The user's config file. It must be there. |
+| \`--home DIR\` | \`CAMELAGI_HOME\` | State directory. Default: ~/.camelagi. |
+| \`--log-level LEVEL\` | \`CAMEL_LOG_LEVEL\` | silent, error, warn, info or debug; to stderr. Default: warn. |
+
 ${parts.join("\n\n")}
 `;
 }
