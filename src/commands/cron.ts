@@ -1,6 +1,7 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
 import { systemClock } from "../shared/clock.ts";
+import { counted } from "../shared/counted.ts";
 import { createCronStore } from "../stores/cron.ts";
 import { createSchedulerFor } from "../transport/lazy-schedule.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
@@ -78,7 +79,7 @@ async function tick(context: CommandContext): Promise<number> {
   context.print(
     context.flags.json === true
       ? `${JSON.stringify({ jobs, next: next === undefined ? null : new Date(next).toISOString() })}\n`
-      : `${jobs} ${jobs === 1 ? "job" : "jobs"}; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
+      : `${counted(jobs, "job")}; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
   );
   return 0;
 }

@@ -1,5 +1,6 @@
 /** What a successful patch says, as text and as data; each is complete without the other. */
 import { formatPatch, type StructuredPatchHunk } from "diff";
+import { counted } from "../../shared/counted.ts";
 import type { ToolOutput } from "../tool.ts";
 import type { ApplyResult } from "./apply.ts";
 import type { FileChange } from "./change.ts";
@@ -38,7 +39,7 @@ export function renderAnswer(result: ApplyResult): ToolOutput {
     : checkpoint === undefined
       ? "Nothing to do."
       : "Applied:";
-  const lines = [state, ...statuses.lines, `${changes.length} file(s), +${added} -${removed}`];
+  const lines = [state, ...statuses.lines, `${counted(changes.length, "file")}, +${added} -${removed}`];
   if (checkpoint !== undefined) lines.push(`checkpoint: ${checkpoint}`);
   lines.push(...notes.lines);
   if (diff.text !== "") lines.push("", diff.text);

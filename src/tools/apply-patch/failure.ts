@@ -181,7 +181,7 @@ function notFound(
   } else if (hint.nearest !== undefined) {
     const { from, to, line, patchLine, expected, found, excerpt } = hint.nearest;
     parts.push(
-      `The nearest place is lines ${from}-${to}; the first difference is at line ${line} (patch line ${patchLine}):`,
+      `The nearest place is ${from === to ? `line ${from}` : `lines ${from}-${to}`}; the first difference is at line ${line} (patch line ${patchLine}):`,
       `   patch: |${visible(expected)}|`,
       `   file:  |${visible(found)}|`,
     );

@@ -1,4 +1,5 @@
 /** What both patch formats have in common: the lines of a hunk, its header, and how a wrong patch is refused. */
+import { counted } from "../../shared/counted.ts";
 import { CamelError } from "../../shared/errors.ts";
 import type { Hunk, Repair } from "./patch.ts";
 
@@ -53,14 +54,14 @@ export function reportHunkRepairs(path: string, hunk: Hunk, repairs: Repair[]): 
     repairs.push({
       kind: "unprefixed_context",
       patchLine: first(unprefixed),
-      message: `${path} hunk ${hunk.number}: ${unprefixed.length} line(s) without a prefix were read as context`,
+      message: `${path} hunk ${hunk.number}: ${counted(unprefixed.length, "line")} without a prefix, read as context`,
     });
   }
   if (bare.length > 0) {
     repairs.push({
       kind: "blank_prefix",
       patchLine: first(bare),
-      message: `${path} hunk ${hunk.number}: ${bare.length} empty line(s) without the blank prefix were read as blank context`,
+      message: `${path} hunk ${hunk.number}: ${counted(bare.length, "empty line")} without the blank prefix, read as blank context`,
     });
   }
 }

@@ -19,6 +19,7 @@
  * which is reported: nothing the caller sent is dropped in silence.
  */
 import { sep } from "node:path";
+import { counted } from "../../shared/counted.ts";
 import {
   closeHunk,
   emptyHunk,
@@ -245,7 +246,7 @@ class V4aParser {
       this.repairs.push({
         kind: "blank_prefix",
         patchLine,
-        message: `${path}: ${blanks} empty line(s) without "+" were read as empty lines of the new file`,
+        message: `${path}: ${counted(blanks, "empty line")} without "+", read as empty lines of the new file`,
       });
     }
     const text = content.length === 0 ? "" : content.join("\n") + (newlineAtEnd ? "\n" : "");

@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import type { Hunk, HunkLine, Repair } from "./patch.ts";
 
 /** One reading of a hunk. The first one is what it says; later ones are tried only when no place fits earlier ones. */
@@ -37,7 +38,7 @@ export function readingsOf(hunk: Hunk, fileHasTabs: boolean): Reading[][] {
   const firstReal = hunk.lines.findIndex((line) => line.bare !== true);
   const rest = hunk.lines.slice(firstReal);
   if (firstReal > 0 && rest.some((line) => line.kind !== "+")) {
-    const message = `${firstReal} empty line(s) at the hunk's start were not read as context`;
+    const message = `${counted(firstReal, "empty line")} at the hunk's start, not read as context`;
     ranks.push([{ lines: rest, repair: { kind: "leading_blank", message } }]);
   }
   if (hasTabsAsText(hunk.lines.map(({ text }) => text))) {

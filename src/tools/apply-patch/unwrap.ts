@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import type { Repair, SourceLine } from "./patch.ts";
 
 /**
@@ -46,7 +47,7 @@ function withinWrapping(lines: SourceLine[]): Wrapping {
     const line = lines[i]?.text ?? "";
     const format = startsPatch(lines, i);
     if (format !== "none") {
-      const message = `${prose} line(s) of text before the patch were not read as part of it`;
+      const message = `${counted(prose, "line")} of text before the patch, not read as part of it`;
       const repairs = prose === 0 ? [] : [{ kind: "prose", patchLine: 1, message }];
       const end = endOfFence(lines, fences.at(-1));
       if (end < lines.length) repairs.push(textBehind(lines, end));

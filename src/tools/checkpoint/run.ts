@@ -1,5 +1,6 @@
 /** list, show and restore: what the checkpoint tool does and says. */
 import { resolve } from "node:path";
+import { counted } from "../../shared/counted.ts";
 import { displayPath, isInside } from "../../shared/paths.ts";
 import { listRecords, type CheckpointRecord, type RecordEntry } from "../../stores/checkpoints/records.ts";
 import {
@@ -68,7 +69,7 @@ export async function show(
     ...within(
       changed.map((file) => `${file.status} ${file.path}${file.changedSince ? " (edited since)" : ""}`),
     ),
-    `${changed.length} of ${files.length} file(s) differ; restore takes the + lines away and brings the - lines back`,
+    `${changed.length} of ${counted(files.length, "file")} differ; restore takes the + lines away and brings the - lines back`,
     ...notes,
   ];
   if (diff !== "") lines.push("", diff);

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { counted } from "../../shared/counted.ts";
 import { CamelError } from "../../shared/errors.ts";
 import { closest } from "../../shared/glob.ts";
 import { isJobId } from "../../stores/file-jobs.ts";
@@ -157,7 +158,7 @@ async function ack(input: CronInput, context: ToolContext, book: JobBook): Promi
     (entry) => id === undefined || id === null || entry.job.id === id,
   );
   const left = await book.store.inbox.list(context.caller.agentId);
-  const summary = `${count} ${count === 1 ? "prompt" : "prompts"} taken out of the inbox; ${inboxText(left)}`;
+  const summary = `${counted(count, "prompt")} taken out of the inbox; ${inboxText(left)}`;
   return { text: summary, structured: { action: "ack", summary } };
 }
 

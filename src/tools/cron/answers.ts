@@ -1,3 +1,4 @@
+import { counted } from "../../shared/counted.ts";
 import { CamelError, messageOf } from "../../shared/errors.ts";
 import { isJobId } from "../../stores/file-jobs.ts";
 import type { InboxEntry } from "../../stores/inbox.ts";
@@ -173,7 +174,7 @@ export async function listAnswer(
     return `${job.id}${name}: ${job.words}; ${job.source}, ${state}${because}; ${next}; ${last}; ${job.runner}: ${job.prompt}`;
   });
   const summary = [
-    jobs.length === 0 ? "No jobs." : `${jobs.length} ${jobs.length === 1 ? "job" : "jobs"}.`,
+    jobs.length === 0 ? "No jobs." : `${counted(jobs.length, "job")}.`,
     ...(inbox.length === 0 ? [] : [inboxText(inbox)]),
     ...lines,
     ...(all.length > facts.length ? [`… and ${all.length - facts.length} more, due later.`] : []),

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { counted } from "../../shared/counted.ts";
 import { CamelError } from "../../shared/errors.ts";
 import { defineTool, type ToolDef } from "../tool.ts";
 import type { ToolContext } from "../context.ts";
@@ -191,7 +192,7 @@ function present(answer: SearchAnswer, query: string): { text: string; structure
     notes.push(
       answer.fileCount === 0
         ? "There are no memory files yet."
-        : `Nothing found for ${JSON.stringify(query)} in ${answer.fileCount} files. Try fewer or other words.`,
+        : `Nothing found for ${JSON.stringify(query)} in ${counted(answer.fileCount, "file")}. Try fewer or other words.`,
     );
   }
   if (results.length < answer.hits.length) {
