@@ -17,6 +17,8 @@ export async function secret(context: CommandContext): Promise<number> {
     keychain: camel.config().settings.dynamicTools.keychain,
     clock: systemClock,
   });
+  const say = (facts: object, words: string): void =>
+    context.print(context.flags.json === true ? `${JSON.stringify(facts)}\n` : words);
   switch (action) {
     case "set": {
       if (name === "") throw usageError("secret set: which name?");
@@ -25,7 +27,7 @@ export async function secret(context: CommandContext): Promise<number> {
         : (await text(process.stdin)).replace(/\r?\n$/, "");
       if (value === "") throw usageError("secret set: the value on stdin is empty.");
       await store.set(name, value);
-      context.print(`Kept. Tools use it as secret://${name}.\n`);
+      say({ kept: name }, `Kept. Tools use it as secret://${name}.\n`);
       return 0;
     }
     case "list": {
@@ -43,7 +45,7 @@ export async function secret(context: CommandContext): Promise<number> {
           next: "See camel-mcp secret list.",
         });
       }
-      context.print(`Removed ${name}.\n`);
+      say({ removed: name }, `Removed ${name}.\n`);
       return 0;
     default:
       throw unknownAction("secret", action, ["set", "list", "remove"]);

@@ -35,17 +35,20 @@ export async function token(context: CommandContext): Promise<number> {
       );
       return 0;
     }
-    case "revoke":
+    case "revoke": {
       if (id === undefined) throw usageError("token revoke: which one? Give its id (see token list).");
       if (!(await store.revoke(id))) {
         throw new CamelError("not_found", `There is no active token "${id}".`, {
           next: "See camel-mcp token list.",
         });
       }
-      print(`Revoked ${id}.\n`);
-      if ((await store.list()).every((one) => one.revoked !== undefined))
-        print("No valid token is left: `serve` answers nobody until you make one.\n");
+      const isLast = (await store.list()).every((one) => one.revoked !== undefined);
+      const warning = isLast ? "No valid token is left: `serve` answers nobody until you make one.\n" : "";
+      print(
+        flags.json === true ? `${JSON.stringify({ revoked: id, isLast })}\n` : `Revoked ${id}.\n${warning}`,
+      );
       return 0;
+    }
     default:
       throw unknownAction("token", action, ["create", "list", "revoke"]);
   }

@@ -5,19 +5,38 @@ const MOST_FILES = 40;
 const LONGEST_CARD = 3_000;
 const LONGEST_STRING = 2_000;
 
+/** Whose call it is, and what is known of it. */
+interface CardFacts {
+  /** "main (claude-code) wants to call apply_patch" */
+  who: string;
+  input: Record<string, unknown>;
+  facts: Facts;
+  /** What its definition says a person should know. */
+  notice?: string | undefined;
+  /** What the tool says of this call, in the place of its arguments. */
+  said?: string | undefined;
+}
+
 /**
  * A call as a person reads it: the files it touches, then what the tool says of it, or its arguments. The files come
- * first and by their real names: neither length nor a link may hide one.
+ * first and by their real names: neither length nor a link may hide one. What is short stands on the first line,
+ * because Claude Code shows three of them.
  */
-export function approvalCard(input: Record<string, unknown>, facts: Facts, said?: string): string {
+export function approvalCard({ who, input, facts, notice, said }: CardFacts): string {
   const files = facts.paths.map(fileLine);
+  const things = said === undefined ? thingLines(facts).map(redactText) : [];
+  const inShort = [...files, ...things].join(", ");
+  const isShort = inShort !== "" && inShort.length <= LONGEST_SUMMARY;
   const more = files.length - MOST_FILES;
-  const body = said === undefined ? argumentLines(input, facts).join("\n") : visible(said);
+  const body = said === undefined ? argumentLines(input) : [visible(said)];
   return [
-    ...files.slice(0, MOST_FILES),
-    ...(more > 0 ? [`and ${more} more files`] : []),
-    ...(body === "" ? [] : [bounded(body)]),
-  ].join("\n");
+    ...(isShort ? [`${who}: ${inShort}`] : [`${who}:`, ...files.slice(0, MOST_FILES)]),
+    ...(more > 0 && !isShort ? [`and ${more} more files`] : []),
+    ...(notice === undefined ? [] : [notice]),
+    bounded(redactText([...(isShort ? [] : things), ...body].join("\n"))),
+  ]
+    .filter((part) => part !== "")
+    .join("\n");
 }
 
 /** The same in a line, for a list of requests. */
@@ -44,11 +63,11 @@ function thingLines({ commands, urls }: Facts): string[] {
   ];
 }
 
-function argumentLines(input: Record<string, unknown>, facts: Facts): string[] {
+function argumentLines(input: Record<string, unknown>): string[] {
   const given = Object.entries(redact(input, LONGEST_STRING) as Record<string, unknown>).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  return [...thingLines(facts), ...given.map(([name, value]) => `${name}:${shown(value)}`)];
+  return given.map(([name, value]) => `${name}:${shown(value)}`);
 }
 
 /** Text of several lines stands as lines, each behind a bar: nothing in it can pass for a line of the question. */

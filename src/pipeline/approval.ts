@@ -220,9 +220,13 @@ export function approval(options: ApprovalOptions): Middleware {
       agent: call.caller.agentId,
       client: visibleLine(call.caller.client),
       prompt: [
-        `${call.caller.agentId} (${visibleLine(call.caller.client)}) wants to call ${call.tool.name}:`,
-        ...(isText ? [approvalPrompt] : []),
-        approvalCard(call.input, facts, said),
+        approvalCard({
+          who: `${call.caller.agentId} (${visibleLine(call.caller.client)}) wants to call ${call.tool.name}`,
+          input: call.input,
+          facts,
+          notice: isText ? approvalPrompt : undefined,
+          said,
+        }),
         `Asked because ${reason}.`,
       ].join("\n"),
       summary: approvalSummary(call.input, facts),

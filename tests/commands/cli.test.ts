@@ -211,7 +211,8 @@ describe("token and serve", () => {
       return answer.status;
     };
     expect(await status(made.token)).toBe(200);
-    expect((await runCli(["token", "revoke", made.id], box)).code).toBe(0);
+    const revoked = await runCli(["token", "revoke", made.id, "--json"], box);
+    expect(JSON.parse(revoked.stdout)).toEqual({ revoked: made.id, isLast: true });
     expect(await status(made.token)).toBe(401);
     expect((await runCli(["token", "revoke", made.id], box)).code).toBe(1);
     child.kill("SIGTERM");
@@ -268,6 +269,6 @@ test("demo walks through every tool that is listed, asks a person, shows refusal
   expect(listed).toContain("apply_patch");
   const called = new Set([...result.stdout.matchAll(/^> (\w+) {2}/gm)].map(([, tool = ""]) => tool));
   expect([...called].toSorted()).toEqual(listed.toSorted());
-  expect(result.stdout).toMatch(/^\? main \(camel-demo\) wants to call memory_write:$/m);
+  expect(result.stdout).toMatch(/^\? main \(camel-demo\) wants to call memory_write: write MEMORY\.md$/m);
   expect(result.stdout).toContain("denied_by_policy");
 });

@@ -139,10 +139,28 @@ describe("answers", () => {
       ...callOf("apply_patch", { patch: add("a.txt").replace("+new", "+x\u001B[2Jy\n+\u202Ez") }),
       ask: ({ message }) => ((asked = message), Promise.resolve({ action: "decline" })),
     });
-    expect(asked).toContain("\nwrite a.txt\npatch:\n  | *** Begin Patch\n  | *** Add File: a.txt\n");
+    expect(asked).toContain(
+      " wants to call apply_patch: write a.txt\npatch:\n  | *** Begin Patch\n  | *** Add File: a.txt\n",
+    );
     expect(asked).toContain("  | +x\\u{1b}[2Jy\n  | +\\u{202e}z\n");
     await patch(camel, `${"long/".repeat(800)}b.txt`, ({ message }) => ((asked = message), undefined));
     expect(asked).toMatch(/… \(\d+ characters\)/);
+  });
+
+  test("what is run stands in the first three lines, which is what some hosts show", async () => {
+    let asked = "";
+    const camel = await startCamel(await sandbox(SMART));
+    const definition = {
+      name: "lister",
+      description: "Lists a folder.",
+      strategy: { type: "shell", command: "ls -la" },
+      input_schema: { type: "object", properties: {} },
+    };
+    await camel.dispatcher.call({
+      ...callOf("tool_create", { action: "create", definition }),
+      ask: ({ message }) => ((asked = message), Promise.resolve({ action: "decline" })),
+    });
+    expect(asked.split("\n").slice(0, 3)).toContain("Runs: ls -la");
   });
 
   test("session holds for the session only; always writes the shown entry and keeps comments", async () => {

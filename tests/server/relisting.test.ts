@@ -28,7 +28,7 @@ test("one that never fetches it is waited for once, until it does so after all",
   const relisting = createRelisting(clock);
   relisting.told();
   const first = relisting.pending();
-  expect(await leaves(first, clock, 100)).toBe(true);
+  expect(await leaves(first, clock, 300)).toBe(true);
   relisting.told();
   expect(relisting.pending()).toBe(first);
   relisting.listed();
