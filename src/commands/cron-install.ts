@@ -220,8 +220,11 @@ export function planInstallation({
 }
 
 function withoutTick(crontab: string): string {
-  const others = crontab.split("\n").filter((line) => line !== "" && !line.endsWith(MARK));
-  return others.map((line) => `${line}\n`).join("");
+  const others = crontab
+    .split("\n")
+    .filter((line) => !line.endsWith(MARK))
+    .join("\n");
+  return others === "" || others.endsWith("\n") ? others : `${others}\n`;
 }
 
 function describe(plan: Installation, dry: boolean): string {

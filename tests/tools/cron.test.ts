@@ -470,7 +470,7 @@ describe("the command line", () => {
     const box = await sandbox({
       "bin/systemctl": "#!/bin/sh\n",
       "bin/crontab": `#!/bin/sh\nif [ "$1" = -l ]; then cat "$HOME/tab"; else cp "$1" "$HOME/tab"; fi\n`,
-      "home/tab": "0 1 * * * backup\n",
+      "home/tab": "MAILTO=me\n\n0 1 * * * backup\n",
     });
     const bin = join(box.home, "..", "bin");
     for (const name of ["systemctl", "crontab"]) await chmod(join(bin, name), 0o755);
@@ -479,11 +479,11 @@ describe("the command line", () => {
     const tab = () => readFile(join(box.home, "tab"), "utf8");
 
     expect((await cron("install", "crontab")).code).toBe(0);
-    expect(await tab()).toMatch(/^0 1 .* backup\n\* \* .*cron tick/);
+    expect(await tab()).toMatch(/^MAILTO=me\n\n0 1 .* backup\n\* \* .*cron tick/);
     expect((await cron("uninstall", "crontab", "--print")).stdout).toContain("would run crontab");
     expect(await tab()).toContain("cron tick");
     expect((await cron("uninstall", "crontab")).code).toBe(0);
-    expect(await tab()).toBe("0 1 * * * backup\n");
+    expect(await tab()).toBe("MAILTO=me\n\n0 1 * * * backup\n");
 
     const units = join(box.home, ".config", "systemd", "user");
     expect((await cron("install", "systemd")).code).toBe(0);
