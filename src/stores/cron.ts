@@ -5,6 +5,7 @@ import { createFileInbox, type Inbox } from "./inbox.ts";
 import type { JobStore } from "./jobs.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { createFileRuns, type RunStore } from "./runs.ts";
+import { createFileTokens, type TokenStore } from "./tokens.ts";
 
 /** Everything that is kept about scheduled jobs, below one folder of the home. */
 export interface CronStore {
@@ -13,6 +14,8 @@ export interface CronStore {
   runs: RunStore;
   inbox: Inbox;
   ledger: Ledger;
+  /** A run has its creator's rights, and none once they were taken away. */
+  tokens: TokenStore;
 }
 
 export function createCronStore(options: { home: string; clock: Clock }): CronStore {
@@ -24,5 +27,6 @@ export function createCronStore(options: { home: string; clock: Clock }): CronSt
     runs: createFileRuns({ directory, clock }),
     inbox: createFileInbox({ directory, clock }),
     ledger: createLedger({ directory: join(directory, "ledger"), clock }),
+    tokens: createFileTokens({ path: join(options.home, "tokens.json"), clock }),
   };
 }

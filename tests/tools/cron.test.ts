@@ -344,6 +344,14 @@ describe("the inbox", () => {
     expect((await other()).text).not.toContain("[cron]");
   });
 
+  it("of a job that is not due gives its prompt all the same, and the history tells", async () => {
+    const { camel } = await start();
+    await cron(camel, { action: "add", id: "later", schedule: "1d", prompt: "Look around." });
+    expect((await cron(camel, { action: "run", id: "later" })).text).toMatch(/asked for now[^]*Look around/);
+    expect((await cron(camel, { action: "runs", id: "later" })).text).toMatch(/by hand ok.*who asked for it/);
+    expect((await cron(camel, { action: "list" })).text).toMatch(/later: .*enabled.*last .* ok/);
+  });
+
   it("hands over the prompt of a one-shot, which is gone by then, and of a damaged file what is known", async () => {
     const { camel, box } = await due();
     const store = createCronStore({ home: box.home, clock: systemClock });

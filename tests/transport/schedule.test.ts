@@ -202,6 +202,29 @@ describe("firing", () => {
     expect(await store.jobs.get("tick")).toBeUndefined();
   });
 
+  it("nothing for somebody whose token was revoked, and pauses the job", async () => {
+    const { add, scheduler, clock, store, runs } = await world();
+    const { record } = await store.tokens.create("ci");
+    const [kept] = [await store.tokens.create("ci", "builds"), await store.tokens.create("ci", "builds")];
+    const creator = (token: string) => ({ agentId: "ci", client: "c", token, depth: 0 });
+    await add({ id: "mine", creator: creator(record.id) });
+    // Another token of the same scope gives the same rights.
+    await add({ id: "scoped", creator: creator("builds") });
+    await store.tokens.revoke(record.id);
+    await store.tokens.revoke(kept.record.id);
+    const one = scheduler();
+    await one.wake();
+    clock.advance(MINUTE);
+    await one.wake();
+    expect(statuses(await runs("mine"))).toEqual(["error"]);
+    expect(statuses(await runs("scoped"))).toEqual(["ok"]);
+    expect((await store.inbox.list("ci")).map((entry) => entry.job.id)).toEqual(["scoped"]);
+    expect(await store.jobs.get("mine")).toMatchObject({
+      enabled: false,
+      pausedBecause: expect.stringMatching(/revoked/) as string,
+    });
+  });
+
   it("what is due while the rest of many jobs is still being read", async () => {
     const { add, scheduler, clock, dispatched } = await world();
     await Promise.all(Array.from({ length: 600 }, (_, index) => add({ id: `job${index}`, schedule: "1m" })));

@@ -58,7 +58,8 @@ export async function carryOut(job: Job, claim: Claim, context: CarryOutContext)
     await runs.withdraw(job, claim);
     return settle(job, claim, book);
   }
-  const result = (await overCap(isHost, book)) ?? (await call(job, claim, context));
+  const result =
+    (await withoutRights(job, book)) ?? (await overCap(isHost, book)) ?? (await call(job, claim, context));
   if (isHost) {
     // The prompt is there, and may be seen; that it was delivered is said once nothing can take it away.
     await Promise.all([runs.sync(job, claim), book.store.inbox.sync(job.creator.agentId, job, claim.slot)]);
@@ -71,6 +72,19 @@ export async function carryOut(job: Job, claim: Claim, context: CarryOutContext)
 
 function settle(job: Job, claim: Claim, book: JobBook): void {
   book.store.runs.settle(book.store.runs.activeEntry(job, claim));
+}
+
+/** Who made the job over HTTP may have lost their token since: then it ends, and says why. */
+async function withoutRights(job: Job, book: JobBook): Promise<RunResult | undefined> {
+  const { token, agentId } = job.creator;
+  if (token === undefined) return undefined;
+  const theirs = (await book.store.tokens.list()).filter(
+    (one) => (one.scope ?? one.id) === token && one.agent === agentId,
+  );
+  if (theirs.length === 0 || theirs.some((one) => one.revoked === undefined)) return undefined;
+  const reason = `the token ${token} that ${agentId} made it with was revoked`;
+  await setEnabled(book, job, false, reason);
+  return { status: "error", text: `Not run: ${reason}.`, finishedAt: book.clock.now() };
 }
 
 async function overCap(isHost: boolean, book: JobBook): Promise<RunResult | undefined> {

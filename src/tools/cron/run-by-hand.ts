@@ -51,6 +51,7 @@ export async function handOver(
   const isMeant = (entry: InboxEntry): boolean => entry.job.id === id;
   const waiting = (await book.store.inbox.list(agentId)).filter(isMeant);
   await book.store.inbox.acknowledge(agentId, isMeant);
+  if (waiting.length === 0 && job !== undefined) await recordHandOver(job, context, book);
   const due =
     waiting.length === 0 ? "asked for now" : `due ${waiting.map((entry) => utcTime(entry.slot)).join(", ")}`;
   // A job that is still there may have another prompt by now; that one counts.
@@ -58,6 +59,27 @@ export async function handOver(
   if (prompts.size === 0 && job !== undefined) prompts.add(job.prompt);
   const summary = `You run this job (${due}). Do what its prompt asks, as far as the user's wishes allow:\n\n${[...prompts].join("\n\n")}`;
   return { text: summary, structured: { action: "run", summary } };
+}
+
+/** One that was not due is a run like any other, and stands in the history. */
+async function recordHandOver(job: Job, context: ToolContext, book: JobBook): Promise<void> {
+  const { runs } = book.store;
+  const presence = await announce(join(book.store.directory, "live"));
+  try {
+    await claimByHand(job, {
+      book,
+      log: silentLogger,
+      owner: () => Promise.resolve(presence.owner),
+      async execute(one, claim) {
+        const text = `Handed to ${context.caller.agentId}, who asked for it.`;
+        await runs.sync(one, claim);
+        await runs.finish(one, claim.seq, { status: "ok", text, finishedAt: context.clock.now() });
+        runs.settle(runs.activeEntry(one, claim));
+      },
+    });
+  } finally {
+    await presence.close();
+  }
 }
 
 async function waitFor(
