@@ -69,9 +69,17 @@ async function act(action: string, words: readonly string[], context: CommandCon
 /** One look at the clock: fires what is due and ends. Runs go on in processes of their own. */
 async function tick(context: CommandContext): Promise<number> {
   const camel = await createCamel(camelOptions(context));
-  // The scheduler itself goes on when jobs can't be read; who called tick must hear of it.
+  // The scheduler itself goes on when jobs can't be read or fired; who called tick must hear of it.
   await createCronStore({ home: camel.home, clock: systemClock }).jobs.ids();
-  const scheduler = await createSchedulerFor({ camel, clock: systemClock, log: context.log });
+  let hasFailed = false;
+  const log: typeof context.log = {
+    ...context.log,
+    error(message) {
+      hasFailed = true;
+      context.log.error(message);
+    },
+  };
+  const scheduler = await createSchedulerFor({ camel, clock: systemClock, log });
   await scheduler.wake();
   const { jobs, next } = scheduler.state();
   await scheduler.stop();
@@ -81,5 +89,5 @@ async function tick(context: CommandContext): Promise<number> {
       ? `${JSON.stringify({ jobs, next: next === undefined ? null : new Date(next).toISOString() })}\n`
       : `${counted(jobs, "job")}; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
   );
-  return 0;
+  return hasFailed ? 1 : 0;
 }

@@ -101,8 +101,9 @@ async function tryAcquire(path: string): Promise<Lock | undefined> {
   const nonce = process.getBuiltinModule("node:crypto").randomBytes(8).toString("hex");
   const owner: Owner = { pid: process.pid, started: await startOf(process.pid), host: hostname(), nonce };
   const finished = `${path}.${nonce}.tmp`;
-  await writeFile(finished, JSON.stringify(owner), { flag: "wx", mode: 0o600 });
   try {
+    // On a full disk it is made, and stays empty.
+    await writeFile(finished, JSON.stringify(owner), { flag: "wx", mode: 0o600 });
     await link(finished, path);
     return {
       async release() {

@@ -30,13 +30,14 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
   };
 
   const get = async (id: string): Promise<Job | undefined> => {
-    let text: string;
+    let text = "";
     try {
       // At once: a detour through the thread pool takes ten times as long, and there may be a hundred thousand.
       text = readFileSync(pathOf(id), "utf8");
     } catch (error) {
       if (isMissing(error)) return undefined;
-      throw error;
+      // A folder of that name: as little a job as a file that is cut off.
+      if (codeOf(error) !== "EISDIR") throw error;
     }
     const job = parseJob(text, id);
     if (job !== undefined) return job;

@@ -7,6 +7,7 @@ import type { Camel } from "../../src/camel.ts";
 import { createCronStore } from "../../src/stores/cron.ts";
 import { systemClock } from "../../src/shared/clock.ts";
 import { planInstallation } from "../../src/commands/cron-install.ts";
+import { jobAt } from "./cron/job.ts";
 import { CLI, CLIENTS, call, connect, runCli, sandbox, startCamel, type Sandbox } from "../harness.ts";
 
 const COMMAND = `runner:
@@ -252,12 +253,26 @@ describe("jobs", () => {
     const { camel, box } = await start();
     await cron(camel, { action: "add", id: "good", schedule: "1h", prompt: "x" });
     await box.write("home/cron/jobs/cut.json", '{"id":"cut",');
+    await box.write("home/cron/jobs/folder.json/x", "");
     await box.write("home/cron/jobs/thin.json", '{"id":"thin","uid":"u","schedule":"1h"}');
     const { text, structured } = await cron(camel, { action: "list" });
     expect(text).toMatch(/^1 job\.\ngood:[^]*"cut" can't be read: .*cut\.json[^]*"thin" can't be read/);
-    expect(structured?.["damaged"]).toHaveLength(2);
+    expect(structured?.["damaged"]).toHaveLength(3);
     expect(await cron(camel, { action: "remove", id: "thin" })).toMatchObject({ code: "damaged" });
     expect((await cron(camel, { action: "list" }, { agentId: "bob" })).text).toBe("No jobs.");
+  });
+
+  it("of a newer version, for a runner that is not known here, are run by no other", async () => {
+    const { camel, box } = await start();
+    await cron(camel, { action: "add", id: "later", schedule: "1h", prompt: "x" });
+    const text = await readFile(join(box.home, "cron", "jobs", "later.json"), "utf8");
+    await box.write("home/cron/jobs/later.json", text.replace('"overlap"', '"runner": "wasm", "overlap"'));
+    expect((await cron(camel, { action: "list" })).text).toMatch(
+      /later: broken: This version has no runner "wasm"/,
+    );
+    expect(await cron(camel, { action: "run", id: "later" })).toMatchObject({ code: "unavailable" });
+    expect((await cron(camel, { action: "update", id: "later", runner: "host" })).isError).toBeUndefined();
+    expect((await cron(camel, { action: "run", id: "later" })).isError).toBeUndefined();
   });
 
   it("can't be changed from within a run unless the config says so", async () => {
@@ -526,6 +541,14 @@ describe("the command line", () => {
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(stderr).toContain("ELOOP");
     }
+  });
+
+  it("a tick that could not fire what is due says so, also by its code", async () => {
+    const job = jobAt(Date.now() - 60_000, { id: "stuck", schedule: "5s" });
+    const box = await sandbox({ "home/cron/jobs/stuck.json": JSON.stringify(job), "home/cron/runs": "" });
+    const { code, stderr } = await runCli(["cron", "tick"], box);
+    expect(stderr).toMatch(/stuck could not be fired: /);
+    expect(code).toBe(1);
   });
 
   it("an update that changes nothing is refused", async () => {

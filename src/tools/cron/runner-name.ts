@@ -1,4 +1,5 @@
 import type { Config } from "../../config.ts";
+import { CamelError } from "../../shared/errors.ts";
 import type { Job } from "../../stores/jobs.ts";
 
 export const RUNNER_NAMES = ["host", "command", "openai"] as const;
@@ -6,7 +7,13 @@ export type RunnerName = (typeof RUNNER_NAMES)[number];
 
 /** Who answers the job's prompt: what the job says, else what the config says. */
 export function runnerNameOf(job: Pick<Job, "runner">, settings: Config): RunnerName {
-  return RUNNER_NAMES.find((name) => name === job.runner) ?? settings.runner.use;
+  if (job.runner === undefined) return settings.runner.use;
+  const known = RUNNER_NAMES.find((name) => name === job.runner);
+  if (known !== undefined) return known;
+  // Another must not do in its place: it may cost money, or see what it should not.
+  throw new CamelError("unavailable", `This version has no runner "${job.runner}".`, {
+    next: `Update the job: its runner is one of ${RUNNER_NAMES.join(", ")}.`,
+  });
 }
 
 /** In words, for answers; undefined where the config has no such runner. */
