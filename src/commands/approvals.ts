@@ -7,6 +7,7 @@ import { shownEntry } from "../pipeline/approval-question.ts";
 import { createPin, type Pin } from "../stores/pin.ts";
 import { hiddenQuestion, question } from "./input.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
+import { say } from "./shell-call.ts";
 
 /** "apr_" and enough of what follows that a slip of the finger finds nothing. */
 const SHORTEST_ID = 10;
@@ -20,22 +21,21 @@ export async function approvals(context: CommandContext): Promise<number> {
   const [action = "list", id] = context.words;
   const camel = await createCamel(camelOptions(context));
   const pin = createPin(join(camel.home, "approvals", "pin.json"));
-  const json = context.flags.json === true;
   switch (action) {
     case "list": {
       const waiting = await camel.approvals.list();
-      context.print(
-        json
-          ? `${JSON.stringify(waiting, null, 2)}\n`
-          : waiting.length === 0
-            ? "Nothing waits for approval.\n"
-            : `${waiting.map(asLine).join("")}See one in full with camel-mcp approvals show ID, then approve or deny it.\n`,
+      say(
+        context,
+        waiting,
+        waiting.length === 0
+          ? "Nothing waits for approval.\n"
+          : `${waiting.map(asLine).join("")}See one in full with camel-mcp approvals show ID, then approve or deny it.\n`,
       );
       return 0;
     }
     case "show": {
       const request = await find(camel.approvals, id);
-      context.print(json ? `${JSON.stringify(request, null, 2)}\n` : `${request.prompt}\n`);
+      say(context, request, `${request.prompt}\n`);
       return 0;
     }
     case "approve":

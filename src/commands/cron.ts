@@ -5,7 +5,7 @@ import { counted } from "../shared/counted.ts";
 import { createCronStore } from "../stores/cron.ts";
 import { createSchedulerFor } from "../transport/lazy-schedule.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
-import { printResult, shellCall } from "./shell-call.ts";
+import { printResult, shellCall, say } from "./shell-call.ts";
 
 const ACTIONS = ["list", "add", "remove", "run", "update", "pause", "resume", "runs", "ack"];
 /** Flags and the fields of a job they give. */
@@ -84,10 +84,7 @@ async function tick(context: CommandContext): Promise<number> {
   const { jobs, next } = scheduler.state();
   await scheduler.stop();
   await camel.close();
-  context.print(
-    context.flags.json === true
-      ? `${JSON.stringify({ jobs, next: next === undefined ? null : new Date(next).toISOString() })}\n`
-      : `${counted(jobs, "job")}; next due ${next === undefined ? "never" : new Date(next).toISOString()}.\n`,
-  );
+  const time = next === undefined ? null : new Date(next).toISOString();
+  say(context, { jobs, next: time }, `${counted(jobs, "job")}; next due ${time ?? "never"}.\n`);
   return hasFailed ? 1 : 0;
 }

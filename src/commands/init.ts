@@ -6,9 +6,11 @@ import { configPaths } from "../config-load.ts";
 import { CamelError, codeOf } from "../shared/errors.ts";
 import { configTemplate } from "./config-template.ts";
 import { scopeFrom } from "./install/install.ts";
+import { say } from "./shell-call.ts";
 
 /** `init`: a config file in which every setting is explained and commented out. Never overwrites. */
-export async function init({ flags, print }: CommandContext): Promise<number> {
+export async function init(context: CommandContext): Promise<number> {
+  const { flags, print } = context;
   const scope = scopeFrom(flags.scope ?? "user");
   const cwd = process.cwd();
   const { env } = process;
@@ -31,10 +33,10 @@ export async function init({ flags, print }: CommandContext): Promise<number> {
       next: "See what a new one would hold with `camel-mcp init --print`.",
     });
   }
-  print(
-    flags.json === true
-      ? `${JSON.stringify({ file, scope })}\n`
-      : `Wrote ${file}.\nTake the # away in front of what you want to change; \`camel-mcp doctor\` checks it.\n`,
+  say(
+    context,
+    { file, scope },
+    `Wrote ${file}.\nTake the # away in front of what you want to change; \`camel-mcp doctor\` checks it.\n`,
   );
   return 0;
 }

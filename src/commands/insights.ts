@@ -3,6 +3,7 @@ import type { CommandContext } from "../cli.ts";
 import { readInsights } from "../stores/insights.ts";
 import { FOCUSES, renderReport, reportOf, type Focus } from "../tools/insights/report.ts";
 import { camelOptions, unknownAction } from "./options.ts";
+import { say } from "./shell-call.ts";
 
 /** `insights [FOCUS] [--agent ID] [--json]`: for a person, so all agents unless one is named. */
 export async function insights(context: CommandContext): Promise<number> {
@@ -11,9 +12,7 @@ export async function insights(context: CommandContext): Promise<number> {
   const camel = await createCamel(camelOptions(context));
   const report = reportOf(await readInsights(camel.home), context.flags.agent);
   await camel.close();
-  context.print(
-    context.flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : `${renderReport(report, focus)}\n`,
-  );
+  say(context, report, `${renderReport(report, focus)}\n`);
   return 0;
 }
 

@@ -7,6 +7,7 @@ import { rotateKey } from "../stores/sealed-folder.ts";
 import { SECRETS_FOLDER } from "../stores/secrets.ts";
 import { TOOLS_FOLDER } from "../tools/dynamic/registry.ts";
 import { camelOptions, unknownAction } from "./options.ts";
+import { say } from "./shell-call.ts";
 
 const SEALED = [
   { folder: TOOLS_FOLDER, kind: "tool" },
@@ -30,19 +31,15 @@ export async function key(context: CommandContext): Promise<number> {
       keyring === undefined
         ? "No key yet; one is made with the first tool or secret.\n"
         : `Key ${keyring.current.id} from ${keyring.source}.\n`;
-    context.print(
-      context.flags.json === true
-        ? `${JSON.stringify({ id: keyring?.current.id ?? null, source: keyring?.source ?? null })}\n`
-        : text,
-    );
+    say(context, { id: keyring?.current.id ?? null, source: keyring?.source ?? null }, text);
     return 0;
   }
   if (action !== "rotate") throw unknownAction("key", action, ["status", "rotate"]);
   const { left, resealed, source } = await rotateKey({ ...options, folders: SEALED });
-  context.print(
-    context.flags.json === true
-      ? `${JSON.stringify({ resealed, left, source })}\n`
-      : `Sealed ${resealed} files with the new key (${source}).\n${left.map((one) => `Left as it was: ${one}\n`).join("")}`,
+  say(
+    context,
+    { resealed, left, source },
+    `Sealed ${resealed} files with the new key (${source}).\n${left.map((one) => `Left as it was: ${one}\n`).join("")}`,
   );
   return left.length === 0 ? 0 : 1;
 }

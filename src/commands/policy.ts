@@ -7,6 +7,7 @@ import { judgeCommandLine } from "../tools/dynamic/command-policy.ts";
 import { callFromWords } from "./call.ts";
 import { toolThatRuns } from "./command-files.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
+import { say } from "./shell-call.ts";
 
 const EXIT_CODES = { allow: 0, ask: 3, deny: 4 };
 
@@ -30,10 +31,10 @@ export async function policy(context: CommandContext): Promise<number> {
   if (place !== undefined)
     verdict.source = verdict.source.replace(place.file, await locateInConfig(place.file, place.key));
   const { warnings } = camel.config();
-  context.print(
-    context.flags.json === true
-      ? `${JSON.stringify({ tool: call.name, agent: call.caller.agentId, ...verdict, warnings }, null, 2)}\n`
-      : `${verdict.decision}: ${verdict.rule}\ndecided by: ${verdict.source}\nto change it: ${verdict.change}\n${warnings.map((one) => `note: ${one}\n`).join("")}`,
+  say(
+    context,
+    { tool: call.name, agent: call.caller.agentId, ...verdict, warnings },
+    `${verdict.decision}: ${verdict.rule}\ndecided by: ${verdict.source}\nto change it: ${verdict.change}\n${warnings.map((one) => `note: ${one}\n`).join("")}`,
   );
   return EXIT_CODES[verdict.decision];
 }
@@ -58,9 +59,7 @@ interface Verdict {
 }
 
 function tell(context: CommandContext, verdict: Verdict): number {
-  context.print(
-    context.flags.json === true ? `${JSON.stringify(verdict)}\n` : `${verdict.decision}: ${verdict.why}\n`,
-  );
+  say(context, verdict, `${verdict.decision}: ${verdict.why}\n`);
   return EXIT_CODES[verdict.decision];
 }
 

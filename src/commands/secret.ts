@@ -6,6 +6,7 @@ import { CamelError } from "../shared/errors.ts";
 import { createSecrets } from "../stores/secrets.ts";
 import { hiddenQuestion } from "./input.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
+import { say } from "./shell-call.ts";
 
 /** The value comes from stdin, so that it stands neither in the list of processes nor in a shell's history. */
 export async function secret(context: CommandContext): Promise<number> {
@@ -17,8 +18,6 @@ export async function secret(context: CommandContext): Promise<number> {
     keychain: camel.config().settings.dynamicTools.keychain,
     clock: systemClock,
   });
-  const say = (facts: object, words: string): void =>
-    context.print(context.flags.json === true ? `${JSON.stringify(facts)}\n` : words);
   switch (action) {
     case "set": {
       if (name === "") throw usageError("secret set: which name?");
@@ -27,16 +26,12 @@ export async function secret(context: CommandContext): Promise<number> {
         : (await text(process.stdin)).replace(/\r?\n$/, "");
       if (value === "") throw usageError("secret set: the value on stdin is empty.");
       await store.set(name, value);
-      say({ kept: name }, `Kept. Tools use it as secret://${name}.\n`);
+      say(context, { kept: name }, `Kept. Tools use it as secret://${name}.\n`);
       return 0;
     }
     case "list": {
       const names = await store.names();
-      context.print(
-        context.flags.json === true
-          ? `${JSON.stringify(names)}\n`
-          : names.map((one) => `${one}\n`).join("") || "No secrets.\n",
-      );
+      say(context, names, names.map((one) => `${one}\n`).join("") || "No secrets.\n");
       return 0;
     }
     case "remove":
@@ -45,7 +40,7 @@ export async function secret(context: CommandContext): Promise<number> {
           next: "See camel-mcp secret list.",
         });
       }
-      say({ removed: name }, `Removed ${name}.\n`);
+      say(context, { removed: name }, `Removed ${name}.\n`);
       return 0;
     default:
       throw unknownAction("secret", action, ["set", "list", "remove"]);

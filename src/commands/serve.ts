@@ -5,6 +5,7 @@ import { VERSION } from "../shared/version.ts";
 import { scheduleLazily } from "../transport/lazy-schedule.ts";
 import { serveOnHttp } from "../transport/http.ts";
 import { camelOptions, usageError } from "./options.ts";
+import { say } from "./shell-call.ts";
 import { stopOnSignals } from "./until-stopped.ts";
 
 export async function serve(context: CommandContext): Promise<number> {
@@ -16,10 +17,10 @@ export async function serve(context: CommandContext): Promise<number> {
     throw usageError(`--port: "${flags.port}" is not a port.`);
   const host = flags.host ?? http.host;
   const server = await serveOnHttp({ camel, agentId: context.agentId, host, port, log });
-  context.print(
-    flags.json === true
-      ? `${JSON.stringify({ url: `${server.url}/mcp`, sse: `${server.url}/sse`, pid: process.pid })}\n`
-      : `camel-mcp ${VERSION} listens on ${server.url}/mcp (older hosts: ${server.url}/sse). Ctrl-C stops it.\n`,
+  say(
+    context,
+    { url: `${server.url}/mcp`, sse: `${server.url}/sse`, pid: process.pid },
+    `camel-mcp ${VERSION} listens on ${server.url}/mcp (older hosts: ${server.url}/sse). Ctrl-C stops it.\n`,
   );
   const schedule = scheduleLazily({ camel, clock: systemClock, log });
   const { stopped } = stopOnSignals(server.stop);

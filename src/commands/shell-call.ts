@@ -25,6 +25,11 @@ export function shellCall({ agentId }: Pick<CommandContext, "agentId">, name: st
   };
 }
 
+/** What a command has to tell: the facts for programs (`--json`), the words for a person. */
+export function say({ flags, print }: CommandContext, facts: unknown, words: string): void {
+  print(flags.json === true ? `${JSON.stringify(facts)}\n` : words);
+}
+
 /** For a person: the answer on stdout, an error on stderr; `--json` for programs. Returns the exit code. */
 export function printResult(
   { flags, print }: CommandContext,

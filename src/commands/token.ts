@@ -5,33 +5,34 @@ import { systemClock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { createFileTokens } from "../stores/tokens.ts";
 import { camelOptions, unknownAction, usageError } from "./options.ts";
+import { say } from "./shell-call.ts";
 
 export async function token(context: CommandContext): Promise<number> {
-  const { flags, print, words } = context;
+  const { flags, words } = context;
   const [action = "list", id] = words;
   const camel = await createCamel(camelOptions(context));
   const store = createFileTokens({ path: join(camel.home, "tokens.json"), clock: systemClock });
   switch (action) {
     case "create": {
       const { record, secret } = await store.create(context.agentId, flags.scope);
-      print(
-        flags.json === true
-          ? `${JSON.stringify({ id: record.id, agent: record.agent, token: secret })}\n`
-          : `${secret}\n\nToken ${record.id} for agent ${record.agent}. It is shown only this once; send it as "Authorization: Bearer …".\nFrom now on \`serve\` answers nobody without a token.\n`,
+      say(
+        context,
+        { id: record.id, agent: record.agent, token: secret },
+        `${secret}\n\nToken ${record.id} for agent ${record.agent}. It is shown only this once; send it as "Authorization: Bearer …".\nFrom now on \`serve\` answers nobody without a token.\n`,
       );
       return 0;
     }
     case "list": {
       const tokens = (await store.list()).map(({ hash: _hash, ...rest }) => rest);
-      print(
-        flags.json === true
-          ? `${JSON.stringify(tokens, null, 2)}\n`
-          : tokens
-              .map(
-                (one) =>
-                  `${one.id}  ${one.agent.padEnd(16)} ${one.created}  ${one.revoked === undefined ? "active" : `revoked ${one.revoked}`}\n`,
-              )
-              .join("") || "No tokens.\n",
+      say(
+        context,
+        tokens,
+        tokens
+          .map(
+            (one) =>
+              `${one.id}  ${one.agent.padEnd(16)} ${one.created}  ${one.revoked === undefined ? "active" : `revoked ${one.revoked}`}\n`,
+          )
+          .join("") || "No tokens.\n",
       );
       return 0;
     }
@@ -44,9 +45,7 @@ export async function token(context: CommandContext): Promise<number> {
       }
       const isLast = (await store.list()).every((one) => one.revoked !== undefined);
       const warning = isLast ? "No valid token is left: `serve` answers nobody until you make one.\n" : "";
-      print(
-        flags.json === true ? `${JSON.stringify({ revoked: id, isLast })}\n` : `Revoked ${id}.\n${warning}`,
-      );
+      say(context, { revoked: id, isLast }, `Revoked ${id}.\n${warning}`);
       return 0;
     }
     default:
