@@ -37,8 +37,10 @@ export function circuitBreaker(options: { clock: Clock; limitsOf(tool: ToolDef):
     next: Next,
   ): Promise<ToolResult> {
     const { threshold, cooldownSeconds = DEFAULT_COOLDOWN_SECONDS } = setting;
-    const circuit = circuits.get(call.tool.name) ?? { failures: 0, openedAt: undefined, trying: false };
-    circuits.set(call.tool.name, circuit);
+    // A tool that was repaired is another one, and so is another session's of the same name.
+    const key = `${call.tool.name}\0${call.tool.fingerprint ?? ""}`;
+    const circuit = circuits.get(key) ?? { failures: 0, openedAt: undefined, trying: false };
+    circuits.set(key, circuit);
     const isTrial = circuit.openedAt !== undefined;
     if (circuit.openedAt !== undefined) {
       const rest = circuit.openedAt + cooldownSeconds * 1000 - options.clock.monotonic();

@@ -1,19 +1,37 @@
-const cache = new Map<string, RegExp>();
-
-/** Matches a plain name (a tool, an agent, a client) with `*` and `?` only. Path globs are picomatch's job. */
+/**
+ * Matches a plain name (a tool, an agent, a client) with `*` and `?` only. Path globs are picomatch's job. Not with an
+ * expression: one with many stars takes longer than anybody waits, and a repository's config may bring it.
+ */
 export function matchesName(pattern: string, name: string): boolean {
-  let compiled = cache.get(pattern);
-  if (compiled === undefined) {
-    const source = pattern
-      .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-      .replaceAll(/\*+/g, ".*")
-      .replaceAll("?", ".");
-    compiled = new RegExp(`^${source}$`, "su");
-    // Patterns come from config files; the bound only guards against a caller that invents endless ones.
-    if (cache.size > 2000) cache.clear();
-    cache.set(pattern, compiled);
+  let at = 0;
+  let inPattern = 0;
+  /** The last star, and how far it reaches: where the rest doesn't fit, it takes one character more. */
+  let star = -1;
+  let reach = 0;
+  while (at < name.length) {
+    const wanted = pattern[inPattern];
+    if (wanted === "*") {
+      star = inPattern++;
+      reach = at;
+    } else if (wanted === "?") {
+      at += widthAt(name, at);
+      inPattern += 1;
+    } else if (wanted === name[at]) {
+      at += 1;
+      inPattern += 1;
+    } else if (star >= 0) {
+      reach += widthAt(name, reach);
+      at = reach;
+      inPattern = star + 1;
+    } else return false;
   }
-  return compiled.test(name);
+  while (pattern[inPattern] === "*") inPattern += 1;
+  return inPattern === pattern.length;
+}
+
+/** Some characters take two places. */
+function widthAt(text: string, at: number): number {
+  return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
 
 /** A path as a pattern that matches only itself: a folder may be called `a[b]`. */

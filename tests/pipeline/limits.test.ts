@@ -293,6 +293,23 @@ describe("circuit breaker", () => {
     );
   });
 
+  test("a tool that was repaired is tried at once", async () => {
+    const config = "limits: { tools: [{ tool: made, circuitBreaker: { threshold: 1 } }] }\n";
+    const camel = await withTool(probe({}), { env: { PATH: process.env["PATH"] } }, config);
+    const make = async (action: string, command_template: string): Promise<void> => {
+      const definition = { name: "made", description: "x", strategy: { type: "shell", command_template } };
+      const asked = callOf("tool_create", { action, name: "made", definition });
+      const yes = () => Promise.resolve({ action: "accept" as const, content: { approve: true } });
+      const made = await camel.dispatcher.call({ ...asked, ask: yes });
+      expect(made.isError, made.text).toBeUndefined();
+    };
+    await make("create", "cat nothing.txt");
+    expect((await call(camel, "made", {})).code).toBe("tool_failed");
+    expect((await call(camel, "made", {})).code).toBe("circuit_open");
+    await make("update", "echo repaired");
+    expect((await call(camel, "made", {})).text).toContain("repaired");
+  });
+
   test("after the cool-down one call tries while the others are still refused", async () => {
     const clock = manualClock();
     let release = (): void => {};
