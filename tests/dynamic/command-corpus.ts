@@ -211,6 +211,8 @@ const gitThatDoesMore = [
   "git log --format=%G?",
   "git for-each-ref --format='%(signature)'",
   "git grep --open=./x foo",
+  "git grep --untracked foo",
+  "git grep --no-exclude foo",
   "git cat-file --filters HEAD:x",
   "git branch other",
   "git branch -D main",

@@ -75,6 +75,12 @@ describe("files that no argument names", () => {
       "rg hush",
       "rg hush keys",
       "diff -r keys src",
+      // Not options: a pattern, or one of several; and one that is overruled.
+      "grep -r -e --exclude=.env -e hush --exclude-dir=keys .",
+      "grep -r --exclude=.env hush .",
+      "grep -r --exclude=keys --exclude=.env hush .",
+      "grep -r --exclude=.env --exclude-dir=keys --include=.env hush .",
+      "grep -r --exclude=.e*v*x --exclude-dir=keys hush .",
     ]))
       expect(await run(camel, command(line)), line).toMatchObject({
         isError: true,
@@ -83,6 +89,8 @@ describe("files that no argument names", () => {
     for (const line of here([
       "grep -r const src",
       "grep -rn const src/a.ts",
+      "grep -rn --exclude=.env --exclude-dir=keys const",
+      "grep -rn --exclude=.env* --exclude=*.pem const .",
       "grep -n const src/a.ts",
       "rg -n const src",
       "rg const src/a.ts",

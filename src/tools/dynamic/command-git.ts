@@ -71,8 +71,8 @@ const SUBCOMMANDS: Record<string, Profile> = {
   archive: (args) => args.length === 1 && /^(?:-l|--list)$/.test(args[0] ?? ""),
   var: anything,
   version: anything,
-  // -O opens what it found in a pager.
-  grep: without({ short: "O", valued: "ABCefm" }),
+  // -O opens what it found in a pager. What isn't tracked may be kept from being read.
+  grep: without({ long: ["--untracked", "--no-exclude-standard"], short: "O", valued: "ABCefm" }),
   branch: lists(/^-n/),
   // -v verifies with another program, -a makes one.
   tag: lists(/^-[^-]*[va]|^--(?:verbose|all|remotes)/),

@@ -1,3 +1,4 @@
+import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
@@ -42,6 +43,7 @@ export async function walkFiles(
   const walk = walkOf(argv);
   if (walk === undefined) return walked;
   const folders = await foldersOf(argv, cwd, isPiped);
+  const isLeftOut = leftOut(argv);
   let left = MOST_ENTRIES;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
@@ -49,7 +51,7 @@ export async function walkFiles(
     if (left < 0) return { ...walked, isTooMuch: true };
     const files: string[] = [];
     for (const entry of entries) {
-      if (entry.name.startsWith(".") && !walk.hidden) continue;
+      if ((entry.name.startsWith(".") && !walk.hidden) || isLeftOut(entry)) continue;
       const path = join(folder, entry.name);
       if (entry.isDirectory() && !SKIPPED.has(entry.name)) folders.push(path);
       else if (entry.isFile()) files.push(path);
@@ -60,6 +62,32 @@ export async function walkFiles(
     walked.refused.push(...files.filter((_, index) => readable[index] === false));
   }
   return walked;
+}
+
+/**
+ * What `grep --exclude=.env` and `--exclude-dir=keys` leave out; only where they surely are such options, and patterns
+ * that every grep reads alike. With an `--include` the last that fits would win.
+ */
+function leftOut([program = "", ...args]: readonly string[]): (entry: Dirent) => boolean {
+  if (!program.endsWith("grep") || args.some((arg) => arg === "--" || arg.startsWith("--inc")))
+    return () => false;
+  const patterns = args.flatMap((arg, index) => {
+    const [, folder, pattern = ""] = /^--exclude(-dir)?=([\w.-]*\*?[\w.-]*)$/.exec(arg) ?? [];
+    if (pattern === "" || isBeforeValue(program, args[index - 1] ?? "")) return [];
+    const [start = "", end] = pattern.split("*");
+    const fits = (name: string): boolean =>
+      end === undefined
+        ? name === start
+        : name.length >= start.length + end.length && name.startsWith(start) && name.endsWith(end);
+    return [{ isFolder: folder !== undefined, fits }];
+  });
+  return (entry) =>
+    patterns.some(({ fits, isFolder }) => isFolder === entry.isDirectory() && fits(entry.name));
+}
+
+/** Whether the next word belongs to this one. */
+function isBeforeValue(program: string, arg: string): boolean {
+  return takesNext(program).test(arg) || (arg.startsWith("--") && arg !== "--" && !arg.includes("="));
 }
 
 /** Short options that take the next word. */
@@ -74,7 +102,6 @@ async function foldersOf(
   cwd: string,
   isPiped: boolean,
 ): Promise<string[]> {
-  const isBeforeValue = takesNext(program);
   const folders: string[] = [];
   let words = 0;
   let isNamed = false;
@@ -83,10 +110,7 @@ async function foldersOf(
     const path = resolve(cwd, arg);
     const found = await stat(path).catch(() => undefined);
     if (found?.isDirectory() === true) folders.push(path);
-    const before = args[index - 1] ?? "";
-    const isValue =
-      isBeforeValue.test(before) || (before.startsWith("--") && before !== "--" && !before.includes("="));
-    if (isValue) continue;
+    if (isBeforeValue(program, args[index - 1] ?? "")) continue;
     // The first word may be the pattern, whatever it is called.
     words += 1;
     isNamed ||= words > 1 && found !== undefined;
