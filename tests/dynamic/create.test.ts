@@ -75,6 +75,7 @@ describe("tool_create", () => {
       { strategy: echo, parameters: { properties: { text: { type: "string", required: true } } } },
     ],
     ["examples in short", { strategy: echo, examples: [{ input: "hi", expect: "hi" }] }],
+    ["a number", { strategy: echo, examples: [{ input: { text: "31" }, expect: 31 }] }],
     ["an output", { strategy: echo, examples: [{ input: { text: "hi" }, output: "hi" }] }],
   ])("understands %s", async (_what, definition) => {
     const camel = await startCamel(await sandbox());
@@ -160,6 +161,7 @@ describe("tool_create", () => {
     [{ name: "countLines", strategy: echo }, "such as count_lines"],
     [{ strategy: echo, input_schema: textSchema("text", "other") }, '"other" isn\'t used'],
     [{ strategy: { type: "http", url: "https://example.com/{city}" } }, "write {{city}}"],
+    [{ strategy: echo, examples: [{ input: "x", expect: { sum: 3 } }] }, '"sum"'],
     [{ strategy: { type: "python", code: "x" } }, "'shell'"],
   ])("says what is wrong with %j", async (definition, what) => {
     const camel = await startCamel(await sandbox());

@@ -81,8 +81,9 @@ const envelopeSchema = z.object({
 
 const exampleSchema = z.object({
   input: z.union([z.string(), z.record(z.string(), z.unknown())]),
+  // Strict: what isn't understood would be checked by nobody.
   expect: z
-    .object({
+    .strictObject({
       contains: z.string().optional(),
       equals: z.string().optional(),
       /** True where the call has to fail. */

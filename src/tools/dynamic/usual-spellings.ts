@@ -151,7 +151,8 @@ function withRequired(schema: Fields, properties: Fields): Fields {
 function exampleOf(example: unknown): unknown {
   if (!isObject(example)) return example;
   const { expect = example["expected"] ?? example["output"] } = example;
-  return { ...example, ...(typeof expect === "string" ? { expect: { contains: expect } } : {}) };
+  const isText = ["string", "number", "boolean"].includes(typeof expect);
+  return { ...example, ...(isText ? { expect: { contains: String(expect) } } : {}) };
 }
 
 /** Only where ours is missing: who wrote both meant ours. */

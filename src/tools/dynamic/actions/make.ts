@@ -236,7 +236,7 @@ async function examplesMustPass(
       "tool_failed",
       `The tool isn't kept, because its examples don't pass: ${failed.join("; ")}.`,
       {
-        next: "Correct the definition or the example, and send it again.",
+        next: "Correct the definition or the examples, and send it again. A version without examples has to pass those of the one before.",
         details: { results },
       },
     );

@@ -77,7 +77,7 @@ export async function runExamples(
 function problemWith(result: NestedResult, { expect = {} }: Example): string | undefined {
   const failed = result.isError === true;
   if (failed !== (expect.error ?? false))
-    return failed ? result.text.slice(0, 500) : "it should fail and doesn't";
+    return failed ? result.text.slice(0, 1_000) : "it should fail and doesn't";
   const main = result.structured?.["output"];
   const output = typeof main === "string" ? main : result.text;
   if (expect.equals !== undefined && output.trim() !== expect.equals.trim())
