@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { benchServer } from "./bench-server.mjs";
+import { benchServer } from "./bench/server.mjs";
 import { bundled, root } from "./cache.mjs";
 
 const [name = "server", ...args] = process.argv.slice(2);

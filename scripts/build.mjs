@@ -16,17 +16,17 @@ import {
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { refuseTopLevelAwait } from "./build-await.mjs";
-import { noBodyReader } from "./build-body-reader.mjs";
-import { directBuiltins } from "./build-builtins.mjs";
-import { finishedDefaults } from "./build-defaults.mjs";
-import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build-lazy-validator.mjs";
-import { dropForeignSources } from "./build-maps.mjs";
-import { bundledPackages } from "./build-packages.mjs";
-import { renderNotices, renderSbom } from "./build-notices.mjs";
-import { finishedSchemas } from "./build-schemas.mjs";
-import { lightStart } from "./build-start.mjs";
-import { emitTypes } from "./build-types.mjs";
+import { refuseTopLevelAwait } from "./build/await.mjs";
+import { noBodyReader } from "./build/body-reader.mjs";
+import { directBuiltins } from "./build/builtins.mjs";
+import { finishedDefaults } from "./build/defaults.mjs";
+import { lazyValidator, VALIDATOR_CHUNK, VALIDATOR_SOURCE } from "./build/lazy-validator.mjs";
+import { dropForeignSources } from "./build/maps.mjs";
+import { bundledPackages } from "./build/packages.mjs";
+import { renderNotices, renderSbom } from "./build/notices.mjs";
+import { finishedSchemas } from "./build/schemas.mjs";
+import { lightStart } from "./build/start.mjs";
+import { emitTypes } from "./build/types.mjs";
 import { withLock } from "./lock.mjs";
 import { sourceStamp, STAMP_FILE } from "./stamp.mjs";
 
@@ -169,7 +169,7 @@ function workerBundle() {
   };
 }
 
-/** CommonJS, because `require` is the only way to load a file synchronously; see build-lazy-validator.mjs. */
+/** CommonJS, because `require` is the only way to load a file synchronously; see build/lazy-validator.mjs. */
 function validatorBundle() {
   return {
     input: { ...shared, input: { validator: VALIDATOR_SOURCE } },

@@ -6,8 +6,8 @@
 import { CamelError } from "../src/shared/errors.ts";
 import { parsePatch } from "../src/tools/apply-patch/parse.ts";
 import { planPatch, type DiskFile } from "../src/tools/apply-patch/plan.ts";
-import { readCommits, type Commit } from "./patch-commits.ts";
-import { byFunction, DISTURBANCES, plainTrial, toV4a, type Trial } from "./patch-disturbances.ts";
+import { readCommits, type Commit } from "./eval/commits.ts";
+import { byFunction, DISTURBANCES, plainTrial, toV4a, type Trial } from "./eval/disturbances.ts";
 
 const [repository, count = "500"] = process.argv.slice(2);
 if (repository === undefined) {

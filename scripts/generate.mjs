@@ -5,9 +5,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { mapProblems, sortedMap } from "./generate-map.mjs";
-import { configPage, errorsPage, toolsPage, toolsTable } from "./generate-pages.mjs";
-import { versionProblems, withVersion } from "./generate-versions.mjs";
+import { mapProblems, sortedMap } from "./generate/map.mjs";
+import { configPage, errorsPage, toolsPage, toolsTable } from "./generate/pages.mjs";
+import { versionProblems, withVersion } from "./generate/versions.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const SNAPSHOTS = "tests/snapshots/tools";

@@ -10,8 +10,8 @@ import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSy
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { offeredTools } from "./hosts-offered.mjs";
-import { HOSTS } from "./hosts-table.mjs";
+import { offeredTools } from "./hosts/offered.mjs";
+import { HOSTS } from "./hosts/table.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cli = join(root, "dist", "cli.js");

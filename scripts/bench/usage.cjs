@@ -1,4 +1,4 @@
-// Preloaded into what bench-server.mjs starts: tells the processor time and memory it took, on descriptor 3.
+// Preloaded into what server.mjs starts: tells the processor time and memory it took, on descriptor 3.
 process.on("exit", () => {
   const { userCPUTime, systemCPUTime } = process.resourceUsage();
   // Not maxRSS: on Linux a child inherits the peak of the process that started it.

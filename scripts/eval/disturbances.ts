@@ -1,5 +1,5 @@
 /** What models, editors and shells do to a patch or to the file it is for. Each keeps what the edit means. */
-import { applyHunks, type Commit, type CommitFile, type CommitHunk } from "./patch-commits.ts";
+import { applyHunks, type Commit, type CommitFile, type CommitHunk } from "./commits.ts";
 
 export interface Trial {
   patch: string;

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { bundled } from "./cache.mjs";
+import { bundled } from "../cache.mjs";
 
 /**
  * Puts the JSON schemas of the built-in tools in the place of the empty module that stands for them: a start that

@@ -15,7 +15,7 @@ export function refuseTopLevelAwait() {
       for (const chunk of startUp) {
         for (const name of chunk.imports) if (bundle[name] !== undefined) startUp.add(bundle[name]);
         if (!awaitsOutsideFunctions(parseAst(chunk.code))) continue;
-        this.error(`${chunk.fileName} has a top-level await; see scripts/build-await.mjs`);
+        this.error(`${chunk.fileName} has a top-level await; see scripts/build/await.mjs`);
       }
     },
   };

@@ -5,7 +5,7 @@ import { Agent, request } from "node:http";
 import { createInterface } from "node:readline";
 
 const INFO = { name: "bench", version: "1.0.0" };
-export const INITIALIZE = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: INFO };
+const INITIALIZE = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: INFO };
 
 /** Starts a stdio server and returns how to ask it; `close` ends its stdin and waits for its end. */
 export function stdioClient(args, { env, stdio = ["pipe", "pipe", "ignore"] } = {}) {

@@ -49,7 +49,7 @@ export function lazyValidator(source) {
       for (const chunk of Object.values(bundle)) {
         const ajv = chunk.moduleIds?.find((id) => id.includes("ajvProvider"));
         if (ajv !== undefined)
-          this.error(`${chunk.fileName} contains ${ajv}; see scripts/build-lazy-validator.mjs`);
+          this.error(`${chunk.fileName} contains ${ajv}; see scripts/build/lazy-validator.mjs`);
       }
     },
   };

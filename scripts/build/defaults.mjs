@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { bundled } from "./cache.mjs";
+import { bundled } from "../cache.mjs";
 import { pathToFileURL } from "node:url";
 
 const MODULE = "src/config-defaults.ts";

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { httpClient, stdioClient } from "./bench-client.mjs";
-import { binOf, bundled, installed, root, table } from "./cache.mjs";
+import { httpClient, stdioClient } from "./client.mjs";
+import { binOf, bundled, installed, root, table } from "../cache.mjs";
 
 const FILESYSTEM = "@modelcontextprotocol/server-filesystem";
 const MEMORY = "@modelcontextprotocol/server-memory";
@@ -19,7 +19,7 @@ const CALL_ROUNDS = 15;
 const CALLS = 200;
 const IN_FLIGHT = 8;
 
-const USAGE = fileURLToPath(new URL("bench-usage.cjs", import.meta.url));
+const USAGE = fileURLToPath(new URL("usage.cjs", import.meta.url));
 
 export async function benchServer(print) {
   const peers = await installed("peers", { [FILESYSTEM]: "2026.8.31", [MEMORY]: "2026.8.31" });
