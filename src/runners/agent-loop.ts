@@ -66,6 +66,12 @@ export interface RunResult {
 
 const PREVIEW = 150;
 
+/** Endings after which nothing at all is no answer. */
+const WITHHELD: Record<string, string> = {
+  content_filter: "the endpoint withheld it",
+  length: "all the tokens it may use went into thinking",
+};
+
 /** Think and act: ask the model, run the tools it wants, give it their results, until it answers without one. */
 export async function runAgentLoop(loop: AgentLoop): Promise<RunResult> {
   const { model, clock } = loop;
@@ -124,9 +130,17 @@ export async function runAgentLoop(loop: AgentLoop): Promise<RunResult> {
   };
 
   let response = "";
-  for (let turn = 0; turn < model.maxTurns; turn++) {
-    const { text, toolCalls } = await ask(true);
+  const accept = ({ text, toolCalls, ending }: ChatAnswer): void => {
     response = text;
+    if (text !== "" || toolCalls.length > 0 || ending === undefined || !(ending in WITHHELD)) return;
+    throw new CamelError("unavailable", `The model's answer is empty: ${WITHHELD[ending]} (${ending}).`, {
+      next: "Change the prompt, or runner.openai in the config.",
+    });
+  };
+  for (let turn = 0; turn < model.maxTurns; turn++) {
+    const answer = await ask(true);
+    const { text, toolCalls } = answer;
+    accept(answer);
     messages.push({
       role: "assistant",
       content: text === "" ? null : text,
@@ -137,7 +151,7 @@ export async function runAgentLoop(loop: AgentLoop): Promise<RunResult> {
     if (loop.maxBudgetUsd !== undefined && (total.costUsd ?? 0) >= loop.maxBudgetUsd) break;
   }
   // It ended on a tool's result: one more question, without tools, so that the run has an answer.
-  if (messages.at(-1)?.role === "tool") response = (await ask(false)).text;
+  if (messages.at(-1)?.role === "tool") accept(await ask(false));
   emit({ type: "chunk", text: response });
   return {
     response,

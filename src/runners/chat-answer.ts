@@ -24,6 +24,8 @@ export interface ChatAnswer {
   text: string;
   toolCalls: ChatToolCall[];
   usage: ChatUsage | undefined;
+  /** Why it ended, in the endpoint's word: stop, tool_calls, length, content_filter, ... */
+  ending: string | undefined;
 }
 
 export type ChatDelta = { kind: "text" | "thinking"; text: string };
@@ -38,6 +40,8 @@ interface ToolCallPart {
 
 interface Delta {
   content?: unknown;
+  /** In place of content, where the model will not. */
+  refusal?: string | null;
   reasoning?: string | null;
   reasoning_content?: string | null;
   tool_calls?: ToolCallPart[] | null;
@@ -48,6 +52,7 @@ export class Accumulator {
   finished = false;
   #hasChoice = false;
   #text = "";
+  #ending: string | undefined;
   #usage: ChatUsage | undefined;
   readonly #calls: { index: number; call: ChatToolCall }[] = [];
   readonly #onDelta: (delta: ChatDelta) => void;
@@ -70,13 +75,16 @@ export class Accumulator {
     const delta = choice?.delta ?? choice?.message;
     const thinking = delta?.reasoning_content ?? delta?.reasoning;
     if (typeof thinking === "string" && thinking !== "") this.#onDelta({ kind: "thinking", text: thinking });
-    const text = textOf(delta?.content);
+    const text = textOf(delta?.content) + (delta?.refusal ?? "");
     if (text !== "") {
       this.#text += text;
       this.#onDelta({ kind: "text", text });
     }
     for (const [position, part] of (delta?.tool_calls ?? []).entries()) this.#addToCall(part, position);
-    if (typeof choice?.finish_reason === "string") this.finished = true;
+    if (typeof choice?.finish_reason === "string") {
+      this.finished = true;
+      this.#ending = choice.finish_reason;
+    }
     this.#usage = usageIn(chunk["usage"]) ?? this.#usage;
   }
 
@@ -101,7 +109,7 @@ export class Accumulator {
 
   result(): ChatAnswer {
     const toolCalls = this.#calls.map(({ call }, number) => ({ ...call, id: call.id || `call_${number}` }));
-    return { text: this.#text, toolCalls, usage: this.#usage };
+    return { text: this.#text, toolCalls, usage: this.#usage, ending: this.#ending };
   }
 }
 

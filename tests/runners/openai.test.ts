@@ -218,6 +218,16 @@ describe("an endpoint with ways of its own", () => {
         close(res);
       },
     ],
+    [
+      "puts it into a refusal",
+      (res) => {
+        open(res);
+        send(res, { content: null, refusal: "all of" });
+        send(res, { refusal: " it" });
+        finish(res);
+        close(res);
+      },
+    ],
   ])("that %s has answered all the same, and is paid once", async (_, reply) => {
     const { result, requests } = await loop([reply]);
     expect((await result).response).toMatch(/^all [oö]f it$/);
@@ -314,6 +324,21 @@ describe("an endpoint in trouble", () => {
     await expect(result).rejects.toThrow(/refuses: 401 Incorrect API key/);
     expect(requests).toHaveLength(1);
   });
+
+  it.each(["content_filter", "length"])(
+    "that ends an empty answer with %s has given none",
+    async (ending) => {
+      const { result, requests } = await loop([
+        (res) => {
+          open(res);
+          send(res, {}, ending);
+          close(res);
+        },
+      ]);
+      await expect(result).rejects.toThrow(ending);
+      expect(requests).toHaveLength(1);
+    },
+  );
 
   it("can be left at any time", async () => {
     const abort = new AbortController();
