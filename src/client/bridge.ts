@@ -1,7 +1,6 @@
 import { Client } from "@modelcontextprotocol/client";
-import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Server, Transport } from "@modelcontextprotocol/server";
-import type { Readable, Writable } from "node:stream";
 import { systemClock } from "../shared/clock.ts";
 import type { Logger } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
@@ -19,8 +18,8 @@ import { createWatching } from "./watching.ts";
 export interface BridgeOptions {
   url: string;
   token: string | undefined;
-  stdin: Readable;
-  stdout: Writable;
+  /** The host's. */
+  wire: Transport;
   log: Logger;
   followResources: FollowResources;
 }
@@ -76,9 +75,8 @@ export async function openBridge(options: BridgeOptions): Promise<Bridge> {
   await link.connect();
 
   const hosts = new Set<Server>();
-  const { transport, stop: stopWatching } = options.followResources(
-    new StdioServerTransport(options.stdin, options.stdout),
-    (uris, _client, changed) => watching.watchAll(uris, link, changed),
+  const { transport, stop: stopWatching } = options.followResources(options.wire, (uris, _client, changed) =>
+    watching.watchAll(uris, link, changed),
   );
   const handle = serveStdio(
     ({ era }) => {

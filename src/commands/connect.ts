@@ -1,9 +1,12 @@
+import { PassThrough } from "node:stream";
 import { openBridge } from "../client/bridge.ts";
 import { CamelClientError, type ClientErrorCode } from "../client/errors.ts";
 import type { CommandContext } from "../cli.ts";
 import { CamelError, type ErrorCode } from "../shared/errors.ts";
-import { MAX_MESSAGE_BYTES, createLineGuard } from "../transport/line-guard.ts";
+import { hostGone } from "../transport/host-gone.ts";
+import { MAX_MESSAGE_BYTES } from "../transport/line-guard.ts";
 import { withResourceUpdates } from "../transport/listen.ts";
+import { createStdioWire } from "../transport/stdio-wire.ts";
 import { usageError } from "./options.ts";
 import { quietConsole } from "./quiet-console.ts";
 import { stopOnSignals } from "./until-stopped.ts";
@@ -18,32 +21,31 @@ export async function connect({ words, flags, log }: CommandContext): Promise<nu
   quietConsole();
 
   const { stdin, stdout } = process;
-  const ended = new Promise<void>((resolve) => {
-    // All of them: hosts end a server by closing the pipe, and a pipe can break instead of ending.
-    for (const event of ["end", "close", "error"]) stdin.once(event, resolve);
-    stdout.once("error", resolve);
+  // Read from the start, so that its end is noticed while there is no server to hand anything to.
+  const lines = stdin.pipe(new PassThrough());
+  const wire = createStdioWire({
+    stdin: lines,
+    stdout,
+    maxBytes: MAX_MESSAGE_BYTES,
+    refuse(code, message, id = null) {
+      log.warn(message);
+      stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
+    },
   });
+  const ended = hostGone({ stdin, stdout, wire, lines });
   const opening = openBridge({
     url,
     token: token === "" ? undefined : token,
-    stdout,
+    wire,
     log,
-    stdin: stdin.pipe(
-      createLineGuard({
-        maxBytes: MAX_MESSAGE_BYTES,
-        refuse(code, message) {
-          log.warn(message);
-          stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } })}\n`);
-        },
-      }),
-    ),
     followResources: withResourceUpdates,
   }).catch((error: unknown) => {
     throw explain(error, tokenEnv, token);
   });
   let bridge: Awaited<typeof opening> | undefined;
   const { stopped, armBackstop } = stopOnSignals(async () => bridge?.stop());
-  void ended.then(() => armBackstop());
+  for (const event of ["end", "close"]) stdin.once(event, () => armBackstop());
+  stdout.once("error", () => armBackstop());
   try {
     bridge = (await Promise.race([opening, stopped])) ?? undefined;
   } finally {

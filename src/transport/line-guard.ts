@@ -1,5 +1,3 @@
-import { Transform, type TransformCallback } from "node:stream";
-
 /** Below the SDK's own 10 MiB, at which it would close the connection without a word. */
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 
@@ -66,22 +64,7 @@ export function refuseNotJson(options: LineGuardOptions): void {
 export function refuseNoMessage(options: LineGuardOptions, id: unknown): void {
   options.refuse(
     -32_600,
-    'This is not a JSON-RPC message: {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}, one a line, no list of them.',
+    'This is not a JSON-RPC message: {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}, one a line.',
     typeof id === "string" || typeof id === "number" ? id : undefined,
   );
-}
-
-/** The same before a reader that isn't ours, which would close the connection on a line over its buffer. */
-export function createLineGuard(options: LineGuardOptions): Transform {
-  const guard = new Transform({
-    transform(chunk: Buffer, _encoding, done: TransformCallback) {
-      read(chunk);
-      done();
-    },
-    flush(done) {
-      done();
-    },
-  });
-  const read = createLineReader(options, (line) => guard.push(line));
-  return guard;
 }

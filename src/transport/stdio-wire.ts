@@ -13,6 +13,13 @@ export interface StdioWire extends Transport {
   answered(): Promise<void>;
 }
 
+/** A list of messages on one line, as 2025-03-26 has them: their answers leave as a list, too. */
+interface Batch {
+  /** Requests without an answer, and one more while they are read. */
+  open: number;
+  answers: JSONRPCMessage[];
+}
+
 /**
  * JSON-RPC messages, a line each. In the place of the SDK's own, which ends the connection on a long line and checks
  * each message with a schema before the server does so again. Whoever makes it ends it when stdin does.
@@ -20,28 +27,46 @@ export interface StdioWire extends Transport {
 export function createStdioWire(options: StdioWireOptions): StdioWire {
   const { stdin, stdout } = options;
   const open = new Set<unknown>();
+  const batches = new Map<unknown, Batch>();
   let allAnswered = (): void => {};
   let isClosed = false;
   let draining: Promise<void> | undefined;
 
-  const read = createLineReader(options, (line) => {
-    if (isClosed) return;
-    let message: JSONRPCMessage;
-    try {
-      message = JSON.parse(line.toString("utf8")) as JSONRPCMessage;
-    } catch {
-      return refuseNotJson(options);
-    }
+  const take = (message: JSONRPCMessage, batch?: Batch): void => {
     if ("id" in message && "method" in message) {
       if (!isRequest(message)) return refuseNoMessage(options, (message as { id: unknown }).id);
       open.add(message.id);
+      if (batch !== undefined) {
+        batch.open += 1;
+        batches.set(message.id, batch);
+      }
     } else if (!("id" in message || "method" in message)) return refuseNoMessage(options, undefined);
     else if ("method" in message && message.method === "notifications/cancelled")
       close(message.params?.["requestId"]);
     wire.onmessage?.(message);
+  };
+  const read = createLineReader(options, (line) => {
+    if (isClosed) return;
+    let message: JSONRPCMessage | JSONRPCMessage[];
+    try {
+      message = JSON.parse(line.toString("utf8")) as JSONRPCMessage | JSONRPCMessage[];
+    } catch {
+      return refuseNotJson(options);
+    }
+    if (!Array.isArray(message)) return take(message);
+    if (message.length === 0 || !message.every(isObject)) return refuseNoMessage(options, undefined);
+    const batch: Batch = { open: 1, answers: [] };
+    for (const one of message) take(one, batch);
+    endOne(batch);
   });
   const close = (id: unknown): void => {
     if (open.delete(id) && open.size === 0) allAnswered();
+    const batch = batches.get(id);
+    if (batch !== undefined && batches.delete(id)) endOne(batch);
+  };
+  const endOne = (batch: Batch): void => {
+    batch.open -= 1;
+    if (batch.open === 0 && batch.answers.length > 0) stdout.write(`${JSON.stringify(batch.answers)}\n`);
   };
   const failed = (error: Error): void => wire.onerror?.(error);
 
@@ -66,7 +91,9 @@ export function createStdioWire(options: StdioWireOptions): StdioWire {
     },
     send(message) {
       if (isClosed) return Promise.reject(new Error("The connection is closed."));
-      const isTaken = stdout.write(`${JSON.stringify(message)}\n`);
+      const batch = "method" in message ? undefined : batches.get(message.id);
+      batch?.answers.push(message);
+      const isTaken = batch !== undefined || stdout.write(`${JSON.stringify(message)}\n`);
       if (!("method" in message)) close(message.id);
       return isTaken ? SENT : drained();
     },

@@ -3,19 +3,13 @@ import type { Camel } from "../camel.ts";
 import { describeFor } from "../server/describe-tool.ts";
 import { clientNameOf, identityOf } from "../server/identity.ts";
 import { page } from "../server/page.ts";
-import { systemClock } from "../shared/clock.ts";
 import { silentLogger, type Logger } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
+import { hostGone } from "./host-gone.ts";
 import { MAX_MESSAGE_BYTES } from "./line-guard.ts";
 import { openLazily } from "./stdio-opening.ts";
 import type { StdioSession } from "./stdio-session.ts";
 import { createStdioWire } from "./stdio-wire.ts";
-
-/**
- * How long a call that is under way when the host goes may take to end by itself. A script that pipes its requests in
- * closes the pipe before the server is even up, and a busy machine needs its time to answer.
- */
-const LAST_ANSWERS_MS = 3_000;
 
 export interface StdioOptions {
   camel: Camel;
@@ -77,20 +71,7 @@ export function serveOnStdio(options: StdioOptions): {
 
   let finish = (): void => {};
   const ended = new Promise<void>((resolve) => (finish = resolve));
-  // What was asked before the end is answered: scripts write their requests into a pipe and close it at once.
-  stdin.once("end", () => {
-    const timer = systemClock.setTimeout(finish, LAST_ANSWERS_MS);
-    void wire.answered().then(() => {
-      timer.cancel();
-      finish();
-    });
-  });
-  // Hosts end a server by closing the pipe, and a pipe can break instead of ending.
-  stdin.once("close", () => {
-    if (!stdin.readableEnded) finish();
-  });
-  stdin.once("error", finish);
-  stdout.once("error", finish);
+  void hostGone({ stdin, stdout, wire }).then(finish);
 
   const stop = async (): Promise<void> => {
     finish();

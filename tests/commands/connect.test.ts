@@ -113,6 +113,20 @@ describe.each(CASES)("a $host host and a $era server", ({ host, era }) => {
   });
 });
 
+test("a script that pipes its requests in and closes the pipe gets its answers", async () => {
+  const box = await sandbox({ "workspace/MEMORY.md": "Tea.\n" });
+  const { url } = await startHttp(box);
+  const clientInfo = { name: "script", version: "1" };
+  const stdin = [
+    { id: 1, method: "initialize", params: { protocolVersion: "2025-03-26", capabilities: {}, clientInfo } },
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/call", params: { name: "memory_get", arguments: { filePath: "MEMORY.md" } } },
+  ].map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const { code, stdout } = await runCli(["connect", url], box, { stdin: stdin.join("") });
+  expect(code).toBe(0);
+  expect(stdout).toContain("1: Tea.");
+});
+
 describe("what goes wrong says what to do, on stderr, and exits", () => {
   test("nobody listens", async () => {
     const box = await sandbox();

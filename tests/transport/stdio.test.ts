@@ -103,6 +103,21 @@ describe("a host that misbehaves", () => {
     expect((await host.send(1, "tools/list")).result?.tools?.length).toBeGreaterThan(0);
   });
 
+  test("a list of messages, as 2025-03-26 has it, is answered by a list", async () => {
+    const host = new RawHost(await sandbox());
+    await host.initialize();
+    const ping = (id: number): object => ({ jsonrpc: "2.0", id, method: "ping" });
+    const before = host.seen.length;
+    const list = { jsonrpc: "2.0", id: 8, method: "tools/list" };
+    host.child.stdin.write(`${JSON.stringify([ping(5), { ...ping(0), id: undefined }, list, ping(6)])}\n`);
+    await host.send(9, "ping");
+    await host.send(10, "tools/list");
+    const batches = host.seen
+      .slice(before)
+      .filter((message) => Array.isArray(message)) as unknown as Message[][];
+    expect(batches.map((batch) => new Set(batch.map(({ id }) => id)))).toEqual([new Set([5, 6, 8])]);
+  });
+
   test("a 20 MB line is dropped and answered, and the next request works", async () => {
     const host = new RawHost(await sandbox());
     await host.initialize();
