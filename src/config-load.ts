@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { defaultConfig } from "./config-defaults.ts";
-import { narrowed, withUsers, withWorkspaceLimits } from "./config-narrow.ts";
+import { narrowed, refuseEndless, withUsers, withWorkspaceLimits } from "./config-narrow.ts";
 import type { ParsedConfig } from "./config-parse.ts";
 import type { Config } from "./config.ts";
 import { CamelError, codeOf, messageOf } from "./shared/errors.ts";
@@ -82,7 +82,7 @@ export async function loadWorkspaceLayer(
     [user.path, path].map((one) => stat(one, { bigint: true }).catch(() => undefined)),
   );
   if (own !== undefined && own.ino === theirs?.ino && own.dev === theirs.dev) return undefined;
-  const workspace = await readConfigFile(path);
+  const workspace = await readConfigFile(path, refuseEndless);
   if (workspace === undefined) return undefined;
   return {
     source: path,
@@ -90,7 +90,10 @@ export async function loadWorkspaceLayer(
   };
 }
 
-async function readConfigFile(path: string): Promise<ParsedConfig | undefined> {
+async function readConfigFile(
+  path: string,
+  check?: (config: Config, path: string) => void,
+): Promise<ParsedConfig | undefined> {
   let text: string;
   try {
     text = await readRegularFile(path);
@@ -103,7 +106,7 @@ async function readConfigFile(path: string): Promise<ParsedConfig | undefined> {
   }
   // Most homes have no config file: then neither yaml nor the schema is loaded.
   const { parseConfig } = await import("./config-parse.ts");
-  return parseConfig(text, path);
+  return parseConfig(text, path, check);
 }
 
 const MAX_CONFIG_BYTES = 1_000_000;

@@ -1,6 +1,7 @@
 import { defaultConfig } from "./config-defaults.ts";
 import type { ParsedConfig } from "./config-parse.ts";
 import type { Config, Rule } from "./config.ts";
+import { CamelError } from "./shared/errors.ts";
 
 /** What a workspace file leaves open is as the user has it, not as it is by default. */
 export function withUsers({ config, given }: ParsedConfig, user: Config): Config {
@@ -86,6 +87,32 @@ export function narrowed(workspace: Config, user: Config, source: string, warnin
     autonomy: { ...workspace.autonomy, allowSensitiveFiles: user.autonomy.allowSensitiveFiles },
   };
 }
+
+/**
+ * A glob can be written so that a long name keeps the matcher busy for hours. Left out it would protect nothing, so the
+ * whole file is refused, before the examples of its rules are tried.
+ */
+export function refuseEndless(workspace: Config, source: string): void {
+  for (const { autonomy, rules } of [workspace, ...workspace.scopes]) {
+    const paths = rules.flatMap(({ path }) => (path === undefined ? [] : [path]));
+    const endless = [...autonomy.forbiddenPaths, ...autonomy.sensitiveFiles, ...paths].find(
+      (pattern) =>
+        pattern.includes("(") ||
+        pattern.split("**").length > MOST_STARS ||
+        pattern.split("/").some((name) => name.split(/\*+/).length > MOST_STARS + 1),
+    );
+    if (endless !== undefined)
+      throw new CamelError(
+        "invalid_config",
+        `${source}: the pattern "${endless}" could take too long to try.`,
+        {
+          next: `In a workspace's file a pattern has no parentheses, ** at most twice, and at most ${MOST_STARS} stars in a name.`,
+        },
+      );
+  }
+}
+
+const MOST_STARS = 3;
 
 /** Deny lists and a switch that turns something off only narrow; every other setting of these keys is the user's. */
 function widensOrMoves(workspace: Config, key: keyof Config): boolean {

@@ -14,7 +14,12 @@ export interface ParsedConfig {
 }
 
 /** The text of a config file, checked; every complaint names file, line, column and key. */
-export async function parseConfig(text: string, path: string): Promise<ParsedConfig> {
+export async function parseConfig(
+  text: string,
+  path: string,
+  /** Throws on what this file may not say. */
+  check: (config: Config, path: string) => void = () => {},
+): Promise<ParsedConfig> {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
   const [broken] = document.errors;
@@ -22,6 +27,7 @@ export async function parseConfig(text: string, path: string): Promise<ParsedCon
   const given = valueOf(document, path) ?? {};
   const parsed = configSchema.safeParse(given);
   if (!parsed.success) throw configError(parsed.error, document, lines, path);
+  check(parsed.data, path);
   checkRuleExamples(parsed.data, (key) => positionOf(key, document, lines), path);
   if (parsed.data.cron.jobs.length > 0) {
     const { checkJobs } = await import("./config-jobs.ts");

@@ -47,6 +47,20 @@ describe("a repository that somebody else wrote", () => {
     expect((await call(camel, "apply_patch", { patch: change("docs/a.md") })).isError).toBeUndefined();
   });
 
+  test("a pattern that could be tried for hours is refused with its file", async () => {
+    for (const pattern of ["+(a|aa)b", "**/*a*a*a*a*a*b", "**/a/**/a/**/b"]) {
+      const rule = { tool: "x", path: pattern, decision: "deny", match: [`x:${"a".repeat(120)}`] };
+      for (const config of [{ autonomy: { forbiddenPaths: [pattern] } }, { rules: [rule] }]) {
+        const box = await sandbox({ "workspace/.camelagi/config.yaml": JSON.stringify(config) });
+        await expect(startCamel(box), pattern).rejects.toThrow("could take too long");
+      }
+    }
+    const config = JSON.stringify({
+      autonomy: { forbiddenPaths: ["**/secret*/**/*.y*ml", "**/*.{key,pem}"] },
+    });
+    await startCamel(await sandbox({ "workspace/.camelagi/config.yaml": config }));
+  });
+
   test("a config file that is a device or endless is refused and not read", async () => {
     const box = await sandbox({ "workspace/.camelagi/x": "" });
     const config = join(box.workspace, ".camelagi/config.yaml");
