@@ -68,3 +68,26 @@ test.each(["Lunch with Bob at 12:30", "- lunch, 12:30", "The train left late, at
     ).toEqual([0, 0, 0]);
   },
 );
+
+const unitsOf = (text: string): string[] =>
+  splitUnits(text)
+    .slice(1)
+    .map(({ start, end }) => text.slice(start, end).trim());
+
+test.each([
+  ["राहुल पिछले महीने मुंबई चला गया।", "उसने वहाँ एक नया फ्लैट लिया।"],
+  ["کیا احمد پچھلے مہینے لاہور گیا تھا؟", "وہ وہاں ایک نئے گھر میں رہتا ہے۔"],
+  ["Am 3. Mai zog Anna aus der Stadt, d. h. aufs Land.", "Dort hat sie einen Garten mit Rosen."],
+  ["The song is by J. R. R. Hart and L. Bell.", "It was written for a film in 1990."],
+])("a sentence ends where its language ends one: %s", (one, other) => {
+  expect(unitsOf(`${one} ${other}`)).toEqual([one, other]);
+});
+
+test("a script without marks between sentences is cut at its pauses", () => {
+  const clause = "สมชายย้ายไปอยู่เชียงใหม่เมื่อเดือนที่แล้วกับครอบครัว";
+  const thai = unitsOf(Array.from({ length: 9 }, () => clause).join(" "));
+  expect(thai.length).toBeGreaterThan(3);
+  for (const unit of thai) expect(unit.split(" ").every((part) => part === clause)).toBe(true);
+  const chinese = unitsOf(Array.from({ length: 40 }, () => "我们上个月搬到了上海").join("，"));
+  for (const unit of chinese) expect(unit).toMatch(/^(?:我们上个月搬到了上海，?)+$/);
+});

@@ -7,7 +7,7 @@ import type { Segment, SegmentFile } from "./segment.ts";
 
 const MAGIC = 0x4c454d43;
 /** Raise with any change to how words, units or postings are made: an older index is then rebuilt. */
-const VERSION = 6;
+const VERSION = 7;
 const HEAD_BYTES = 20;
 /** A temporary file this old has no living writer. */
 const ABANDONED_MS = 600_000;

@@ -25,16 +25,27 @@ export interface Unit {
 const SHORTEST = 24;
 // A sentence longer than this is cut at a space: minified or table text must not become one huge unit.
 const LONGEST = 400;
+/** Of scripts that say more with a letter. Thai and Lao mark no end of a sentence: their spaces stand between clauses. */
+const LONGEST_DENSE = 150;
+const DENSE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]{3}/u;
+const PAUSES = " ，、；";
 /** These end a sentence before a space, those anywhere; closing marks after either still belong to it. */
-const STOPS = ".!?…";
-const DENSE_STOPS = "。！？｡";
+const STOPS = ".!?…।॥۔؟։።";
+const DENSE_STOPS = "。！？｡။។";
 const CLOSERS = "\"'”’)]」』）";
 const ASKING = "?？؟";
 const STOP = 1;
 const DENSE_STOP = 2;
 /** Between the cells of a table. */
 const BAR = 3;
-const ASCII_ROLES = Uint8Array.from({ length: 0x80 }, (_, code) => roleOf(code));
+const roles = new Uint8Array(0x10000);
+for (const [marks, role] of [
+  [STOPS, STOP],
+  [DENSE_STOPS, DENSE_STOP],
+  ["|", BAR],
+] as const)
+  for (const mark of marks) roles[mark.charCodeAt(0)] = role;
 const HEADING = /^ {0,3}#{1,6}(?:[ \t]+|$)/;
 const FENCE = /^ {0,3}(?:```|~~~)/;
 // Exports of chats begin lines with invisible marks of direction.
@@ -166,8 +177,7 @@ function splitLine(text: string, from: number, to: number, label: Label, units: 
 /** Where the sentence at `from` ends, the white space after it included; `to` where it doesn't end before. */
 function sentenceEnd(text: string, from: number, to: number): number {
   for (let at = from; at < to; at += 1) {
-    const code = text.charCodeAt(at);
-    const role = code < 0x80 ? (ASCII_ROLES[code] ?? 0) : code >= 0x2026 ? roleOf(code) : 0;
+    const role = roles[text.charCodeAt(at)] ?? 0;
     if (role === 0) continue;
     if (role === BAR) {
       if (at > from && isSpace(text.charCodeAt(at - 1)) && isSpace(text.charCodeAt(at + 1))) return at + 2;
@@ -176,9 +186,19 @@ function sentenceEnd(text: string, from: number, to: number): number {
     let end = at + 1;
     while (end < to && CLOSERS.includes(text[end] ?? "")) end += 1;
     if (role === DENSE_STOP) return end;
-    if (end < to && isSpace(text.charCodeAt(end))) return skipSpace(text, end, to);
+    if (end < to && isSpace(text.charCodeAt(end)) && !isInside(text, at, from))
+      return skipSpace(text, end, to);
   }
   return to;
+}
+
+/** Whether the full stop is one of an initial, an ordinal or an abbreviation: J. Smith, z. B., 3. Mai. */
+function isInside(text: string, at: number, from: number): boolean {
+  if (text[at] !== ".") return false;
+  const opens = (place: number): boolean =>
+    place < from || text[place] === "(" || isSpace(text.charCodeAt(place));
+  const isNumber = isDigit(text.charCodeAt(at - 1)) && isDigit(text.charCodeAt(at - 2));
+  return opens(at - 2) || (isNumber && opens(at - 3));
 }
 
 /** Whether what stands between `from` and `to` ends as a question does. */
@@ -188,12 +208,6 @@ export function endsAsking(text: string, from: number, to: number): boolean {
   return at >= from && ASKING.includes(text[at] ?? "");
 }
 
-function roleOf(code: number): number {
-  const character = String.fromCharCode(code);
-  if (STOPS.includes(character)) return STOP;
-  return DENSE_STOPS.includes(character) ? DENSE_STOP : character === "|" ? BAR : 0;
-}
-
 function pushBounded(
   text: string,
   from: number,
@@ -201,14 +215,17 @@ function pushBounded(
   push: (start: number, end: number) => void,
 ): number {
   let start = from;
-  while (to - start > LONGEST) {
-    let cut = text.lastIndexOf(" ", start + LONGEST);
-    if (cut <= start + LONGEST / 2) {
-      cut = start + LONGEST;
+  while (to - start > LONGEST_DENSE) {
+    const longest = DENSE.test(text.slice(start, start + LONGEST_DENSE)) ? LONGEST_DENSE : LONGEST;
+    if (to - start <= longest) break;
+    let cut = start + longest;
+    while (cut > start + longest / 2 && !PAUSES.includes(text[cut - 1] ?? "")) cut -= 1;
+    if (cut <= start + longest / 2) {
+      cut = start + longest;
       const code = text.charCodeAt(cut);
       if (code >= 0xdc00 && code <= 0xdfff) cut += 1;
     }
-    push(start, cut);
+    push(start, trimEnd(text, start, cut));
     start = skipSpace(text, cut, to);
   }
   push(start, trimEnd(text, start, to));
