@@ -47,6 +47,8 @@ describe("memory_search", () => {
       files((await place.call(tool, input)).structured).sort();
     expect(await found({ query: '"red boat"' })).toEqual(["memory/2026-01-05.md", "memory/work/notes.md"]);
     expect(await found({ query: "boat -party" })).toEqual(["memory/2026-01-05.md", "memory/2026-02-05.md"]);
+    const { text } = await place.call(tool, { query: '-boat -"the pier"' });
+    expect(text).toBe("The query only leaves words out. Add words to look for.");
     expect(await found({ query: "boat", file: "memory/work/**" })).toEqual(["memory/work/notes.md"]);
     expect(await found({ query: "boat", file: "2026-*.md", since: "2026-02-01" })).toEqual([
       "memory/2026-02-05.md",

@@ -192,7 +192,9 @@ function present(answer: SearchAnswer, query: string): { text: string; structure
     notes.push(
       answer.fileCount === 0
         ? "There are no memory files yet."
-        : `Nothing found for ${JSON.stringify(query)} in ${counted(answer.fileCount, "file")}. Try fewer or other words.`,
+        : answer.isOnlyExclusions
+          ? "The query only leaves words out. Add words to look for."
+          : `Nothing found for ${JSON.stringify(query)} in ${counted(answer.fileCount, "file")}. Try fewer or other words.`,
     );
   }
   if (results.length < answer.hits.length) {

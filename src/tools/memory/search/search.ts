@@ -39,6 +39,8 @@ export interface SearchAnswer {
   skipped: Skipped;
   /** The quoted words stand nowhere as written; the hits hold them apart. */
   isPhraseMissing: boolean;
+  /** The query says what to leave out and nothing to look for. */
+  isOnlyExclusions: boolean;
   /** What the embeddings have to say about this answer; "" for nothing. */
   semanticNote: string;
 }
@@ -139,6 +141,7 @@ async function searchOnce(
       skipped,
       isCurrent: true,
       isPhraseMissing: false,
+      isOnlyExclusions: false,
       semanticNote: "",
     };
   }
@@ -196,7 +199,8 @@ async function searchOnce(
       snippet,
     };
   });
-  return { hits, fileCount, skipped, isCurrent, isPhraseMissing, semanticNote };
+  const isOnlyExclusions = query.terms.length === 0 && query.excluded.length > 0;
+  return { hits, fileCount, skipped, isCurrent, isPhraseMissing, isOnlyExclusions, semanticNote };
 }
 
 /** The best passages of files that are still what was ranked and that policy lets the caller see. */
