@@ -92,6 +92,7 @@ describe("command policy", () => {
     });
     expect(judgeCommandLine("npm test", policy).decision).toBe("allow");
     expect(judgeCommandLine("git log -n 3", policy).decision).toBe("allow");
+    expect(judgeCommandLine("make all", policy).why).toContain("written out");
     for (const line of [
       "npm test --script-shell=./x",
       "npm run test",

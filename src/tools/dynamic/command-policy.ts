@@ -65,7 +65,11 @@ export function judgeArgv(argv: readonly string[], policy: ShellPolicy): Command
   // Whoever wrote out the whole command has vetted it.
   const isWritten = listed.some((pattern) => pattern.includes(" ") && !hasWildcard(pattern));
   const known = knowledgeOf(argv);
-  if (known.safe === false && !isWritten) return { decision: "ask", why: known.why };
+  if (known.safe === false && !isWritten)
+    return {
+      decision: "ask",
+      why: `${known.why}; only the whole command, written out in the list, lets it pass`,
+    };
   if (args.length > policy.maxArgs)
     return { decision: "ask", why: `it has ${args.length} arguments, more than ${policy.maxArgs}` };
   if (args.some((arg) => Buffer.byteLength(arg) > policy.maxArgLength))
