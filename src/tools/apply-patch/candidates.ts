@@ -108,6 +108,9 @@ class CandidateFinder {
       this.budget -= work;
       hits = hits.filter((hit) => editsAt(this.document, candidate, hit) !== undefined);
     }
+    if (candidate.reading.atEnd === true) {
+      hits = hits.filter((hit) => hit + length === this.document.lines.length);
+    }
     if (hits.length === 0) return;
     if (hunk.anchors.length > 0) {
       let anchor = this.index.match(hunk.anchors);

@@ -1,7 +1,7 @@
 /**
  * V4A, strictly:
  *
- *   patch   = [ "*** Begin Patch" ] { file } [ "*** End Patch" ]
+ *   patch   = [ "*** Begin Patch" [ "*** Environment ID: " id ] ] { file } [ "*** End Patch" ]
  *   file    = add | delete | update | move
  *   add     = "*** Add File: " path { "+" text }
  *   delete  = "*** Delete File: " path
@@ -40,6 +40,7 @@ const HEADER = /^\*\*\*[ \t]*([A-Za-z][A-Za-z ]{2,20}?)[ \t]*(?::(.*))?$/;
 const NAMES = new Map(
   [
     "Begin Patch",
+    "Environment ID",
     "End Patch",
     "Add File",
     "Update File",
@@ -158,6 +159,13 @@ class V4aParser {
     if (header?.name === "End Patch") {
       this.envelope.open = false;
       this.ended = true;
+      this.at++;
+      return;
+    }
+    // Some agents have several machines, and say to theirs which one is meant. Here there is one.
+    if (header?.name === "Environment ID" && header.value !== "" && number === this.envelope.line + 1) {
+      const message = `"*** Environment ID: ${header.value}" was not heeded: the patch is for this workspace`;
+      this.repairs.push({ kind: "environment", patchLine: number, message });
       this.at++;
       return;
     }

@@ -5,6 +5,8 @@ import type { Hunk, HunkLine, Repair } from "./patch.ts";
 export interface Reading {
   lines: HunkLine[];
   repair?: Omit<Repair, "patchLine">;
+  /** Holds only where its old lines end the file. */
+  atEnd?: true;
   /** Another reading of equal rank: where indentation may differ, both must give the same lines. */
   rival?: HunkLine[];
 }
@@ -40,6 +42,13 @@ export function readingsOf(hunk: Hunk, fileHasTabs: boolean): Reading[][] {
   if (firstReal > 0 && rest.some((line) => line.kind !== "+")) {
     const message = `${counted(firstReal, "empty line")} at the hunk's start, not read as context`;
     ranks.push([{ lines: rest, repair: { kind: "leading_blank", message } }]);
+  }
+  // A blank line of context below the file's last line: what a newline at its end looks like.
+  const lastReal = hunk.lines.findLastIndex(({ kind, text }) => kind !== " " || text.trim() !== "");
+  const upToEnd = hunk.lines.slice(0, lastReal + 1);
+  if (upToEnd.length < hunk.lines.length && upToEnd.some(({ kind }) => kind !== "+")) {
+    const message = "blank context below the end of the file was not read as a line";
+    ranks.push([{ lines: upToEnd, repair: { kind: "trailing_blank", message }, atEnd: true }]);
   }
   if (hasTabsAsText(hunk.lines.map(({ text }) => text))) {
     const lines = hunk.lines.map((line) => ({

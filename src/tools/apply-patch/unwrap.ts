@@ -47,13 +47,15 @@ function withinWrapping(lines: SourceLine[]): Wrapping {
     const line = lines[i]?.text ?? "";
     const format = startsPatch(lines, i);
     if (format !== "none") {
+      const first = paddedBegin(lines, i);
+      if (first < i) prose--;
       const message = `${counted(prose, "line")} of text before the patch, not read as part of it`;
       const repairs = prose === 0 ? [] : [{ kind: "prose", patchLine: 1, message }];
       const end = endOfFence(lines, fences.at(-1));
       if (end < lines.length) repairs.push(textBehind(lines, end));
       const closers = new Set([...heredocs, ...fences]);
       const own = lines.slice(0, end);
-      return { lines: own, first: i, format, closers, repairs, ...(folder === undefined ? {} : { folder }) };
+      return { lines: own, first, format, closers, repairs, ...(folder === undefined ? {} : { folder }) };
     }
     const fence = FENCE.exec(line);
     if (fence?.[1] !== undefined) {
@@ -73,6 +75,13 @@ function withinWrapping(lines: SourceLine[]): Wrapping {
     } else if (line.trim() !== "") prose++;
   }
   return { lines, first: lines.length, format: "none", closers: new Set(), repairs: [] };
+}
+
+/** Index of the "*** Begin Patch" behind blanks that stands just above the first header; else of that header. */
+function paddedBegin(lines: readonly SourceLine[], header: number): number {
+  let at = header - 1;
+  while (at >= 0 && lines[at]?.text.trim() === "") at--;
+  return BEGIN.test((lines[at]?.text ?? "").trimStart()) ? at : header;
 }
 
 /** `bash -lc "apply_patch <<'EOF'` is closed by its quote as well, behind the delimiter or on a line of its own. */
