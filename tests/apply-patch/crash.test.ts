@@ -1,5 +1,6 @@
 /** Dying, failing and competing at every step of a commit: the tree is all old or all new after recovery. */
 import { spawn } from "node:child_process";
+import { renameSync, symlinkSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,8 +40,8 @@ const NEW: Tree = {
   "c/d.txt": "DEE\n",
 };
 
-/** The first rename is the journal's: after the second one file is new and the others are old. */
-const HALF_DONE = "rename:2";
+/** The first rename is the journal's, two are removals: after the fourth one file is new and others are old. */
+const HALF_DONE = "rename:4";
 
 const STEPS = ["writeNew", "copyNew", "link", "rename", "unlink", "mkdir", "rmdir", "syncDirectory"] as const;
 
@@ -300,8 +301,8 @@ test("an edit that slips in between the last comparison and the rename is kept",
       const path = join(sandbox.root, "c/d.txt");
       let edited = false;
       // The removals come first: by then everything has been compared.
-      const unlink: Disk["unlink"] = async (target) => {
-        if (!edited && target.endsWith("gone.txt")) {
+      const rename: Disk["rename"] = async (from, to) => {
+        if (!edited && from.endsWith("gone.txt")) {
           edited = true;
           if (how === "in place") await writeFile(path, "mine\n");
           else {
@@ -309,9 +310,9 @@ test("an edit that slips in between the last comparison and the rename is kept",
             if (how === "by another file") await writeFile(path, "mine\n");
           }
         }
-        await disk.unlink(target);
+        await disk.rename(from, to);
       };
-      const error = await applyPatch({ ...sandbox, patch: PATCH, disk: { ...disk, unlink } }).catch(
+      const error = await applyPatch({ ...sandbox, patch: PATCH, disk: { ...disk, rename } }).catch(
         (thrown: unknown) => thrown,
       );
       expect((error as CamelError).code).toBe("conflict");
@@ -321,6 +322,36 @@ test("an edit that slips in between the last comparison and the rename is kept",
       );
     } finally {
       await sandbox.remove();
+    }
+  }
+});
+
+test("a folder that becomes a link to another at any step: nothing is changed there", async () => {
+  const outside: Tree = { "d.txt": "dee\n", "gone.txt": "bye\n" };
+  const patch = `${PATCH.split("*** Delete")[0] ?? ""}*** Delete File: c/gone.txt
+*** Update File: c/d.txt
+@@
+-dee
++DEE
+*** End Patch
+`;
+  for (let swapAt = 1; ; swapAt++) {
+    const sandbox = await createSandbox({ ...OLD, "c/gone.txt": "bye\n" });
+    const elsewhere = await createSandbox(outside);
+    try {
+      let swapped = false;
+      const disk = counting((step) => {
+        if (step !== swapAt) return;
+        swapped = true;
+        renameSync(join(sandbox.root, "c"), join(sandbox.root, "real"));
+        symlinkSync(elsewhere.root, join(sandbox.root, "c"));
+      });
+      await applyPatch({ ...sandbox, patch, disk }).catch((error: unknown) => error);
+      expect(await readTree(elsewhere.root)).toEqual(outside);
+      if (!swapped) break;
+    } finally {
+      await sandbox.remove();
+      await elsewhere.remove();
     }
   }
 });

@@ -3,7 +3,7 @@
  * journals; see write-files.ts.
  *
  *   journal (fsync) -> old contents to a pack -> folders, new contents and backups beside their targets
- *   -> compare the old bytes again -> rename each into place -> fsync folders -> journal renamed: done.
+ *   -> compare the old bytes again -> rename each into place, or out of it -> fsync folders -> journal renamed: done.
  *
  * Until that last rename, any error or death is undone from the journal, in reverse.
  */
@@ -194,7 +194,8 @@ async function stage(
       const owner = file.after.owner ?? file.before?.owner;
       await disk.writeNew(entry.staged, file.after.bytes, file.after.mode, owner);
     }
-    if (file.before !== undefined) {
+    // What is removed keeps itself: see swap.
+    if (file.before !== undefined && file.after !== undefined) {
       // A second link costs no space and keeps the very file, so undoing needs none either.
       await disk.link(entry.path, entry.backup).catch(async (error: unknown) => {
         if (isMissing(error)) throw error;
@@ -228,9 +229,9 @@ async function stampOf(path: string): Promise<string> {
 }
 
 /** The last look before a name changes hands: an editor may have put another file there since. */
-async function stillTheSame(path: string, stamp: string | undefined): Promise<void> {
+async function stillTheSame(path: string, stamp: string | undefined, shown = path): Promise<void> {
   const now = await stampOf(path).catch(() => "");
-  if (stamp !== undefined && now !== stamp) throw changed(path);
+  if (stamp !== undefined && now !== stamp) throw changed(shown);
 }
 
 /** A backup that is a link is the old file itself, so a write that slipped in before the rename shows here. */
@@ -254,7 +255,9 @@ async function swap(
   await eachLimited(journal.entries, async (entry, i) => {
     if (files[i]?.after !== undefined) return;
     await stillTheSame(entry.path, stamps[i]);
-    await disk.unlink(entry.path);
+    // Not unlinked: where another file or folder slipped in under the name, this can be undone.
+    await disk.rename(entry.path, entry.backup);
+    await stillTheSame(entry.backup, stamps[i], entry.path);
   });
   await eachLimited(journal.entries, async (entry, i) => {
     const file = files[i];
