@@ -96,12 +96,12 @@ async function readConfigFile(
 ): Promise<ParsedConfig | undefined> {
   let text: string;
   try {
-    text = await readRegularFile(path);
+    text = await readRegularFile(path, check === undefined ? MOST_BYTES : MOST_BYTES_OF_WORKSPACE);
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return undefined;
     throw new CamelError("invalid_config", `${path}: ${messageOf(error)}`, {
       cause: error,
-      next: "Make the file readable, or remove it.",
+      next: "Make it a file that can be read, or remove it.",
     });
   }
   // Most homes have no config file: then neither yaml nor the schema is loaded.
@@ -109,15 +109,17 @@ async function readConfigFile(
   return parseConfig(text, path, check);
 }
 
-const MAX_CONFIG_BYTES = 1_000_000;
+const MOST_BYTES = 1_000_000;
+/** To look for keys that stand twice takes the square of how many there are: of a megabyte, minutes. */
+const MOST_BYTES_OF_WORKSPACE = 50_000;
 
 /** A repository may put a link to a device or a pipe there, or an endless file: none of those is waited for. */
-async function readRegularFile(path: string): Promise<string> {
+async function readRegularFile(path: string, mostBytes: number): Promise<string> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await handle.stat();
     if (!found.isFile()) throw new Error("not a regular file.");
-    if (found.size > MAX_CONFIG_BYTES) throw new Error(`longer than ${MAX_CONFIG_BYTES} bytes.`);
+    if (found.size > mostBytes) throw new Error(`longer than ${mostBytes} bytes.`);
     return await handle.readFile("utf8");
   } finally {
     await handle.close();
