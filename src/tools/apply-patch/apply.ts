@@ -129,7 +129,10 @@ async function refuseFileAsFolder(root: string, requested: string, real: string)
   }
 }
 
-/** The path without its first folder (`a/`, or the workspace's own name), or a name like it in the same folder. */
+/**
+ * The path without its first folder (`a/`, or the workspace's own name), a name like it in the same folder, or the
+ * only file of that name further down.
+ */
 async function nameAlike(root: string, requested: string): Promise<string | undefined> {
   const contained = (path: string): Promise<string> =>
     containedPath(root, path, { rootName: "the workspace", allowAbsolute: true });
@@ -148,7 +151,24 @@ async function nameAlike(root: string, requested: string): Promise<string | unde
     .catch((): string[] => []);
   const name = closest(basename(requested), names.slice(0, MAX_NAMES));
   const path = name === undefined ? undefined : join(folder, name);
-  return path !== undefined && (await isFile(path)) ? path : undefined;
+  if (path !== undefined && (await isFile(path))) return path;
+  return onlyNamed(root, basename(requested));
+}
+
+/** Breadth first, without hidden folders and what is installed, for as long as it costs little. */
+async function onlyNamed(root: string, name: string): Promise<string | undefined> {
+  const folders = [""];
+  const found: string[] = [];
+  let seen = 0;
+  for (let folder = folders.shift(); folder !== undefined && seen < MAX_NAMES; folder = folders.shift()) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])) {
+      seen++;
+      const path = join(folder, entry.name);
+      if (entry.isFile() && entry.name === name) found.push(path);
+      else if (entry.isDirectory() && !/^(?:\.|node_modules$)/.test(entry.name)) folders.push(path);
+    }
+  }
+  return found.length === 1 ? found[0] : undefined;
 }
 
 async function readDiskFile(path: string): Promise<DiskFile> {

@@ -180,16 +180,26 @@ function notFound(
     next = "Remove the hunk if it is already applied, and send the rest again.";
   } else if (hint.nearest !== undefined) {
     const { from, to, line, patchLine, expected, found, excerpt } = hint.nearest;
+    const [shownExpected, shownFound] = fromDifference(expected, found);
     parts.push(
       `The nearest place is ${from === to ? `line ${from}` : `lines ${from}-${to}`}; the first difference is at line ${line} (patch line ${patchLine}):`,
-      `   patch: |${visible(expected)}|`,
-      `   file:  |${visible(found)}|`,
+      `   patch: |${visible(shownExpected)}|`,
+      `   file:  |${visible(shownFound)}|`,
     );
     if (excerpt.length > 1) parts.push("   the file there:", ...excerpt.map((text) => `   ${text}`));
-    detail["nearest"] = { from, to, line, patchLine, expected: clip(expected), found: clip(found) };
+    detail["nearest"] = { from, to, line, patchLine, expected: clip(shownExpected), found: clip(shownFound) };
     next = "Correct the hunk's old lines to what the file says, and send the whole patch again.";
   }
   return { code: "patch_no_match", text: parts.join("\n"), next, detail };
+}
+
+/** Two long lines that begin alike: from shortly before they part. */
+function fromDifference(a: string, b: string): [string, string] {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  if (at < 120) return [a, b];
+  const from = at - 40;
+  return [`...${a.slice(from)}`, `...${b.slice(from)}`];
 }
 
 function listed(shown: readonly number[], { count }: Places): string {
