@@ -32,7 +32,7 @@ export function questionFor(prompt: string, choices: Choices): Question {
 function explain({ session, always }: Choices): string[] {
   const entries = (list: readonly string[]): string => list.map(shownEntry).join(", ");
   return [
-    ...(session === undefined ? [] : [`"Session" lets pass until the host closes: ${entries(session)}`]),
+    ...(session === undefined ? [] : [`"Session" allows until the host closes: ${entries(session)}`]),
     always === undefined
       ? '"Always" isn\'t offered: no narrow rule would cover this call.'
       : `"Always" adds to approvals.allowlist in your config: ${entries(always)}`,

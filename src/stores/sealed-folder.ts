@@ -80,8 +80,7 @@ export function createSealedFolder<T extends object>(options: SealedFolderOption
     locked(async () => {
       const now = await readFile(fileOf(name)).catch(() => undefined);
       return now?.equals(bytes) === true ? setAside(name) : fileOf(name);
-      // Where others change tools all the while, it is set aside the next time.
-    }).catch(() => fileOf(name));
+    }).catch(() => fileOf(name)); // the lock was taken all the while: it is set aside the next time
 
   /** By this process or another, now or in the past. */
   const setAsideBefore = async (): Promise<[string, { mark: string; refused: Refused }][]> => {
