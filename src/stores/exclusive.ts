@@ -157,7 +157,7 @@ const waiting = new Map<string, Promise<void>>();
 const running = new Map<string, Promise<void>>();
 
 /** All who ask while one sync of a folder runs share the next: it covers what each of them did before asking. */
-function syncFolder(folder: string): Promise<void> {
+export function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return Promise.resolve();
   const next = waiting.get(folder);
   if (next !== undefined) return next;

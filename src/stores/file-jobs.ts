@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { mkdir, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../shared/clock.ts";
-import { replaceFile, syncDirectory } from "../shared/durable.ts";
+import { replaceFile } from "../shared/durable.ts";
 import { CamelError, codeOf } from "../shared/errors.ts";
 import { withLock } from "../shared/lock.ts";
-import { publishExclusive } from "./exclusive.ts";
+import { publishExclusive, syncFolder } from "./exclusive.ts";
 import type { Job, JobStore } from "./jobs.ts";
 
 /** Job ids become file names. */
@@ -114,7 +114,7 @@ export function createFileJobs(options: { directory: string; clock: Clock }): Jo
             if (codeOf(error) === "ENOENT") return false;
             throw error;
           }
-          await syncDirectory(directory);
+          await syncFolder(directory);
           return true;
         },
       );
