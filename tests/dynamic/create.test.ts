@@ -130,6 +130,9 @@ describe("tool_create", () => {
     // Only how it works is missing: that is what the form is for.
     const form = await tool({ action: "create", description: "Say it", strategy: "js" });
     expect(form.structured).toMatchObject({ form: { strategy: { type: "js" } } });
+    // Arguments of run too, and under other names.
+    for (const args of [{ other: "hi" }, { arguments: { other: "hi" } }, { args: { other: "hi" } }])
+      expect((await tool({ action: "run", name: "naive", ...args })).text).toBe("hi\n");
     expect(await tool({ action: "delete" })).toMatchObject({ isError: true, code: "invalid_input" });
     const literal = await tool({
       action: "create",
@@ -161,6 +164,7 @@ describe("tool_create", () => {
     [{ name: "countLines", strategy: echo }, "such as count_lines"],
     [{ strategy: echo, input_schema: textSchema("text", "other") }, '"other" isn\'t used'],
     [{ strategy: { type: "http", url: "https://example.com/{city}" } }, "write {{city}}"],
+    [{ strategy: { type: "http" } }, "strategy.url: missing (expected string)"],
     [{ strategy: echo, examples: [{ input: "x", expect: { sum: 3 } }] }, '"sum"'],
     [{ strategy: { type: "python", code: "x" } }, "'shell'"],
   ])("says what is wrong with %j", async (definition, what) => {

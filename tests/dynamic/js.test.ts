@@ -132,6 +132,15 @@ describe("js tools", () => {
         rest: { language: "ts" },
       },
     });
+    await makeTools(camel, {
+      forgets: { source: "function main() { return 1 }\nmain();" },
+      throws_object: { source: "throw { code: 5, message: 'told' };" },
+    });
+    expect((await call(camel, "forgets", { input: "" })).structured).toMatchObject({
+      output: "null",
+      notice: expect.stringContaining("needs a return") as string,
+    });
+    expect((await call(camel, "throws_object", { input: "" })).text).toContain("told");
     expect((await call(camel, "add_up", { input: "1,2,3" })).structured).toMatchObject({ value: { sum: 6 } });
     expect((await call(camel, "twice", { input: "1,2,3" })).text).toBe("12");
     expect((await call(camel, "typed", { input: "abc" })).text).toBe("10");

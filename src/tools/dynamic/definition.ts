@@ -124,7 +124,7 @@ export function parseDefinition(value: unknown): Definition {
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(
     (issue) =>
-      `${issue.path.join(".") || "definition"}: ${issue.message}${issue.path[0] === "name" ? usableName(value) : ""}`,
+      `${issue.path.join(".") || "definition"}: ${issue.message.replace(/^Invalid input: (.*), received undefined$/, "missing ($1)")}${issue.path[0] === "name" ? usableName(value) : ""}`,
   );
   throw new CamelError("invalid_input", `The definition is not valid: ${problems.join("; ")}.`, {
     next: "Correct these fields and send the whole definition again. tool_create {action: create} without a definition shows the form.",

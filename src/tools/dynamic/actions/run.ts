@@ -4,21 +4,37 @@ import type { NestedResult, ToolContext } from "../../context.ts";
 import type { ToolDef, ToolOutput } from "../../tool.ts";
 import type { Example } from "../definition.ts";
 import { noSuchTool } from "../plan.ts";
-import { activeVersion } from "../stored.ts";
+import { propertiesOf } from "../json-schema.ts";
+import { activeVersion, type StoredTool } from "../stored.ts";
 import type { ToolCreateInput } from "../tool.ts";
 
 /** The caller's own call, spelled differently: the same pipeline, under the tool's own name, at the same depth. */
 export async function runTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const name = input.name ?? "";
   const library = await context.dynamicTools.library();
-  if (library.find(name, context.caller) === undefined)
-    throw noSuchTool(name, context.dynamicTools.usable(context.caller));
-  const result = await context.callTool(name, input.input ?? {}, { own: true, signal: context.signal });
+  const stored = library.find(name, context.caller);
+  if (stored === undefined) throw noSuchTool(name, context.dynamicTools.usable(context.caller));
+  const result = await context.callTool(name, argumentsOf(input, stored), {
+    own: true,
+    signal: context.signal,
+  });
   if (result.isError === true) throw asError(result);
   // A tool's structured result is complete on its own; saying the text once more would only use up the caller's room.
   const answer = result.structured ?? { output: result.text };
   return { text: result.text, structured: { ...answer, action: "run", name } };
 }
+
+/** As `input`, under the names that models give it, or beside the action where the tool's own parameters say so. */
+function argumentsOf(input: ToolCreateInput, stored: StoredTool): unknown {
+  const given = input.input ?? input["arguments"] ?? input["args"];
+  if (given != null) return given;
+  const names = Object.keys(propertiesOf(activeVersion(stored).inputSchema));
+  return Object.fromEntries(
+    names.flatMap((name) => (Object.hasOwn(input, name) && !OURS.has(name) ? [[name, input[name]]] : [])),
+  );
+}
+
+const OURS = new Set(["action", "name", "input"]);
 
 export async function testTool(input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {
   const name = input.name ?? "";

@@ -217,7 +217,9 @@ function compiles(vm, source) {
 /** @param {any} error */
 function describe(error) {
   try {
-    return String(error.toString()).slice(0, 2000);
+    const text = String(error.toString());
+    // Of an object that is no error its text says nothing.
+    return (text === "[object Object]" ? String(error.getProp("message").toString()) : text).slice(0, 2000);
   } catch {
     return "the source threw something that can't be shown";
   }

@@ -47,12 +47,17 @@ export const js: Engine = {
       },
     );
     // What JSON can't say (a function, nothing at all) is nothing.
-    const { value = null } = JSON.parse(json) as { value?: unknown };
+    const { value } = JSON.parse(json) as { value?: unknown };
     if (typeof value === "string") return { text: value, structured: { output: value } };
-    const output = JSON.stringify(value);
-    return { text: output, structured: { output, value } };
+    const output = JSON.stringify(value ?? null);
+    return {
+      text: output,
+      structured: { output, value: value ?? null, ...(value === undefined ? { notice: NOTHING } : {}) },
+    };
   },
 };
+
+const NOTHING = "The source returned nothing; a function body needs a return.";
 
 function jsOf(run: Run): StrategyOf<"js"> {
   const { strategy } = run.definition;
