@@ -14,7 +14,7 @@ export interface Passage {
 /** Longest passage by its place in the answer: the first one most likely holds what is looked for. */
 const LONGEST = [700, 650, 600, 560, 540, 520, 500, 460];
 /** A passage longer than this grows only into units that score at least this share of its best one. */
-const LONG_ENOUGH = 300;
+const LONG_ENOUGH = 250;
 const WORTH_SHOWING = 0.45;
 
 /** Grows the best units with their better neighbours into passages that don't overlap, best first. */

@@ -13,7 +13,7 @@ hobby interest pastime activity
 like love enjoy favorite
 dislike hate
 happy glad excited thrilled
-sad upset down
+sad upset unhappy
 afraid scared fear
 angry mad
 tired exhausted
