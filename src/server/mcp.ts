@@ -6,6 +6,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { newId } from "../shared/ids.ts";
+import { isObject } from "../shared/is-object.ts";
 import type { Caller, Progress } from "../tools/context.ts";
 import type { Asking } from "./ask.ts";
 import { describeFor } from "./describe-tool.ts";
@@ -187,10 +188,7 @@ async function sendProgress(context: ServerContext | undefined, update: Progress
 function clientName(server: Server, context: ServerContext): string {
   const envelope: unknown = context.mcpReq.envelope;
   const key = "io.modelcontextprotocol/clientInfo";
-  const info =
-    typeof envelope === "object" && envelope !== null && key in envelope
-      ? envelope[key as never]
-      : server.getClientVersion();
+  const info = isObject(envelope) && key in envelope ? envelope[key] : server.getClientVersion();
   return clientNameOf(info);
 }
 

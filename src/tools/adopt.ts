@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CamelError } from "../shared/errors.ts";
+import { CamelError, messageOf } from "../shared/errors.ts";
 import { isObject } from "../shared/is-object.ts";
 import { createInputParser } from "./dynamic/json-schema.ts";
 import type { Effect, ToolDef, ToolLimits, ToolOutput } from "./tool.ts";
@@ -78,7 +78,7 @@ export function adoptTool(foreign: ForeignTool): ToolDef {
         return outputOf(name, await foreign[method]?.(input, { signal: context.signal }));
       } catch (cause) {
         if (cause instanceof CamelError || context.signal.aborted) throw cause;
-        throw failure(name, cause instanceof Error ? cause.message : String(cause), cause);
+        throw failure(name, messageOf(cause), cause);
       }
     },
   };
