@@ -130,6 +130,10 @@ describe("tool_create", () => {
     // Only how it works is missing: that is what the form is for.
     const form = await tool({ action: "create", description: "Say it", strategy: "js" });
     expect(form.structured).toMatchObject({ form: { strategy: { type: "js" } } });
+    // A chain asks for what its first tool needs.
+    await tool({ action: "create", name: "now_fixed", description: "x", source: "return 'now';" });
+    await tool({ action: "create", name: "say_now", description: "x", steps: ["now_fixed", "naive"] });
+    expect((await call(camel, "say_now", {})).text).toBe("now\n");
     // Arguments of run too, and under other names.
     for (const args of [{ other: "hi" }, { arguments: { other: "hi" } }, { args: { other: "hi" } }])
       expect((await tool({ action: "run", name: "naive", ...args })).text).toBe("hi\n");

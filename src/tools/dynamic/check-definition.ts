@@ -6,7 +6,7 @@ import { createInputParser, inputSchemaProblems, propertiesOf, requiredOf } from
 import { pinProgram, type ProgramPin } from "./program.ts";
 import { stepId } from "./strategies/composite.ts";
 import { placeholdersIn, placeholdersInJson } from "./template.ts";
-import { textParameter } from "./text-parameter.ts";
+import { needsArguments, textParameter } from "./text-parameter.ts";
 
 /** What a definition is checked against. */
 export interface World {
@@ -27,7 +27,7 @@ export interface CheckedDefinition {
 /** Everything that can be known to be wrong is said when the tool is made, not when it is first called. */
 export async function checkDefinition(definition: Definition, world: World): Promise<CheckedDefinition> {
   const { strategy } = definition;
-  const inputSchema = definition.input_schema ?? derivedSchema(definition);
+  const inputSchema = definition.input_schema ?? derivedSchema(definition, world);
   const problems = inputSchemaProblems(inputSchema);
   if (strategy.type === "shell") problems.push(...shellProblems(definition, strategy, inputSchema));
   if (strategy.type === "http") problems.push(...httpProblems(definition, strategy, inputSchema));
@@ -73,20 +73,28 @@ function refused(problems: readonly string[]): CamelError {
 }
 
 /** The input where the definition says nothing: one text, or one text for each placeholder. */
-function derivedSchema(definition: Definition): Record<string, unknown> {
+function derivedSchema(definition: Definition, world: World): Record<string, unknown> {
   const names = inputNames(definition);
   return {
     type: "object",
     properties: Object.fromEntries(
       names.map((name) => [name, { type: "string", description: `The ${name}.` }]),
     ),
-    required: usesItsInput(definition) ? names : [],
+    required: usesItsInput(definition, world) ? names : [],
   };
 }
 
-/** A source that never says "input" works without one. */
-function usesItsInput({ strategy }: Definition): boolean {
-  return strategy.type !== "js" || /\binput\b/.test(strategy.source);
+/** A source that never says "input" works without one, and so does a chain whose first tool needs none. */
+function usesItsInput({ strategy }: Definition, world: World): boolean {
+  if (strategy.type === "js") return /\binput\b/.test(strategy.source);
+  if (strategy.type !== "composite") return true;
+  const [first, ...rest] = strategy.steps;
+  if (first === undefined || first.input_override !== undefined) return true;
+  const usesIt = placeholdersInJson(rest.map((step) => step.input_override)).some(
+    (name) => name !== "prev" && !name.startsWith("steps."),
+  );
+  const tool = world.tool(first.tool_name);
+  return usesIt || tool === undefined || needsArguments(tool);
 }
 
 function inputNames(definition: Definition): string[] {

@@ -20,3 +20,8 @@ export function textParameter(tool: ToolDef): string | undefined {
   const texts = requiredOf(schema).filter((name) => properties[name]?.["type"] === "string");
   return texts.length === 1 ? texts[0] : undefined;
 }
+
+/** Whether a call without arguments would be refused. */
+export function needsArguments(tool: ToolDef): boolean {
+  return requiredOf(schemaOf(tool)).length > 0;
+}

@@ -79,6 +79,8 @@ function argumentsOf(
       }),
     );
   }
+  // Nothing came in, and the first tool needs nothing.
+  if (override === undefined && done.length === 0 && Object.keys(run.input).length === 0) return {};
   const text = override === undefined ? previous : asText(fillJson(override, lookup));
   const parameter = tool === undefined ? "input" : (textParameter(tool) ?? "input");
   return { [parameter]: text };
