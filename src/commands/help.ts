@@ -46,7 +46,7 @@ Schedules: 30s 5m 1h 1d, "0 9 * * 1-5", @daily, +20m, 2027-03-14T09:00.
 
   memory search WORDS               --max NUMBER --file GLOB --since DATE --until DATE
   memory get FILE[:FROM[-TO]]       memory get MEMORY.md:10-20
-  memory add TEXT                   --file FILE --heading TEXT; without TEXT, or with -, from stdin
+  memory add TEXT                   --file FILE --heading TEXT --allow-secrets; without TEXT, or with -, from stdin
   memory list [GLOB]                the files
   memory stats                      what is indexed, and where
   memory reindex                    builds the index anew

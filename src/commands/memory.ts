@@ -49,7 +49,15 @@ async function requestOf(
     case "add": {
       const text = given === "" || given === "-" ? (await readStdin("the note")).toString() : given;
       if (text.trim() === "") throw usageError("Add what? camel-mcp memory add TEXT, or the text on stdin.");
-      return { name: "memory_write", args: { text, file: flags.file, heading: flags.heading } };
+      return {
+        name: "memory_write",
+        args: {
+          text,
+          file: flags.file,
+          heading: flags.heading,
+          allowSecrets: flags["allow-secrets"] === true,
+        },
+      };
     }
     case "list":
       return { name: "memory_index", args: { action, pattern: given === "" ? undefined : given } };

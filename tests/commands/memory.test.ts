@@ -29,14 +29,20 @@ test("add, search, get, list, stats and reindex from the shell", async () => {
   expect(
     (await run(box, ["add", "-", "--file", "memory/shop.md", "--heading", "Later"], "Buy sugar.\n")).code,
   ).toBe(0);
+  const secret = ["add", "password: hunter2hunter2", "--file", "memory/box.md"];
+  expect(await run(box, secret)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("--allow-secrets") as string,
+  });
+  expect((await run(box, [...secret, "--allow-secrets"])).code).toBe(0);
   const found = await run(box, ["search", "sugar", "--json"]);
   expect(JSON.parse(found.out)).toMatchObject({ results: [{ file: "memory/shop.md", startLine: 5 }] });
   expect((await run(box, ["search", "tea"])).out).toMatch(/^\[1\] memory\/tea\.md:1-3 \(score/);
   expect((await run(box, ["get", "memory/tea.md:2-2"])).out).toBe("2: Green tea at four.\n");
   expect((await run(box, ["list", "t*.md"])).out).toBe("memory/tea.md\n");
-  expect(JSON.parse((await run(box, ["stats", "--json"])).out)).toMatchObject({ files: 2, savedBytes: 0 });
+  expect(JSON.parse((await run(box, ["stats", "--json"])).out)).toMatchObject({ files: 3, savedBytes: 0 });
   expect(JSON.parse((await run(box, ["reindex", "--json"])).out)).toMatchObject({
-    files: 2,
+    files: 3,
     savedBytes: expect.any(Number) as number,
   });
 });

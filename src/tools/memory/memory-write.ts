@@ -94,7 +94,7 @@ export const memoryWrite = defineTool({
     const secret = input.allowSecrets === true ? undefined : secretIn(`${heading}\n${text}`);
     if (secret !== undefined) {
       throw new CamelError("denied_by_policy", `The text looks like it holds ${secret}.`, {
-        next: "Leave the credential out, or pass allowSecrets: true if the user wants it kept in plain text.",
+        next: "Leave the credential out, or pass allowSecrets: true (in the shell --allow-secrets) if the user wants it kept in plain text.",
       });
     }
     if (action === "append") {
