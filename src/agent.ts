@@ -1,5 +1,5 @@
 import type { Camel } from "./camel.ts";
-import { runnerSchema } from "./config-cron.ts";
+import { runnerSchema } from "./config/cron-schema.ts";
 import { libraryCaller } from "./call-tool.ts";
 import type { AgentEvent, RunResult } from "./runners/agent-loop.ts";
 import { LONGEST_TIMER_MS, systemClock } from "./shared/clock.ts";

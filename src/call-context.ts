@@ -13,7 +13,7 @@ import type { Logger } from "./shared/log.ts";
 import { expandHome } from "./shared/paths.ts";
 import { resolveWorkspace, type FolderNames, type WorkspaceHints } from "./shared/workspace.ts";
 import type { ResultStore } from "./stores/results.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./config/schema.ts";
 import type { NestedOptions, NestedResult, Progress, RunToSupervise } from "./tools/context.ts";
 import type { DynamicTools } from "./tools/dynamic/registry.ts";
 

@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
 import { OneCallContext, type Shared } from "./call-context.ts";
-import { configPaths, type LoadedConfig } from "./config-load.ts";
-import { createLiveConfig } from "./live-config.ts";
+import { configPaths, type LoadedConfig } from "./config/load.ts";
+import { createLiveConfig } from "./config/live.ts";
 import { createLiveTools } from "./live-tools.ts";
-import { createOpenedWorkspaces } from "./opened-workspaces.ts";
+import { createOpenedWorkspaces } from "./config/opened-workspaces.ts";
 import { ownState } from "./own-state.ts";
 import { access, judge, stillAllowed, type AccessOptions } from "./pipeline/access.ts";
 import { announceDue } from "./pipeline/announce-due.ts";
@@ -191,7 +191,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
     const [{ approval }, { createForward }, { addToAllowlist }] = await Promise.all([
       import("./pipeline/approval.ts"),
       import("./pipeline/approval-forward.ts"),
-      import("./config-edit.ts"),
+      import("./config/edit.ts"),
     ]);
     const keyFile = join(home, "keys", "approvals.key");
     return approval({
@@ -233,7 +233,7 @@ export async function createCamel(options: CamelOptions = {}): Promise<Camel> {
       for (const listener of jobListeners) listener();
     },
     audited: () => auditStore.written(),
-    whereInConfig: async (key) => (await import("./config-parse.ts")).locateInConfig(paths.user, key),
+    whereInConfig: async (key) => (await import("./config/parse.ts")).locateInConfig(paths.user, key),
     supervise: (run) => supervisors.start(run),
   };
   const contextFor = (call: Call): OneCallContext => new OneCallContext(shared, call);

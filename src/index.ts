@@ -3,7 +3,7 @@ export { createCamel, type Camel, type CamelOptions } from "./camel.ts";
 export { callTool, type CallToolOptions } from "./call-tool.ts";
 export { runAgent, type AgentOptions } from "./agent.ts";
 export type { AgentEvent, AgentUsage, RunResult } from "./runners/agent-loop.ts";
-export { configJsonSchema } from "./config.ts";
+export { configJsonSchema } from "./config/schema.ts";
 export { CamelError, ERROR_CODES, ERROR_MEANINGS, type ErrorCode } from "./shared/errors.ts";
 export { VERSION } from "./shared/version.ts";
 export type { CamelEvent, CamelEventType, CamelListener } from "./pipeline/events.ts";

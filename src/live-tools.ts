@@ -1,6 +1,6 @@
-import type { Config } from "./config.ts";
-import type { LoadedConfig } from "./config-load.ts";
-import type { LiveConfig } from "./live-config.ts";
+import type { Config } from "./config/schema.ts";
+import type { LoadedConfig } from "./config/load.ts";
+import type { LiveConfig } from "./config/live.ts";
 import type { Clock } from "./shared/clock.ts";
 import { CamelError } from "./shared/errors.ts";
 import type { Logger } from "./shared/log.ts";

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../src/config-parse.ts";
+import { parseConfig } from "../src/config/parse.ts";
 import { call, callOf, runCli, sandbox, startCamel } from "./harness.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));

@@ -1,6 +1,6 @@
 /** What must not be read at every start, and why a change could bring it back. */
 const REFUSED = [
-  [/[\\/]src[\\/]config\.ts$/, "the config schema; without a config file nobody needs it"],
+  [/[\\/]src[\\/]config[\\/]schema\.ts$/, "the config schema; without a config file nobody needs it"],
   [/[\\/]node_modules[\\/]@modelcontextprotocol[\\/]/, "the SDK; see src/transport/stdio-opening.ts"],
 ];
 

@@ -1,4 +1,4 @@
-import { configJsonSchema } from "../config.ts";
+import { configJsonSchema } from "../config/schema.ts";
 import type { Scope } from "./install/hosts.ts";
 
 interface SchemaNode {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { CommandContext } from "../cli.ts";
-import { configPaths } from "../config-load.ts";
+import { configPaths } from "../config/load.ts";
 import { CamelError, codeOf } from "../shared/errors.ts";
 import { configTemplate } from "./config-template.ts";
 import { scopeFrom } from "./install/install.ts";

@@ -1,6 +1,6 @@
 import { createCamel } from "../camel.ts";
 import type { CommandContext } from "../cli.ts";
-import { locateInConfig } from "../config-parse.ts";
+import { locateInConfig } from "../config/parse.ts";
 import { CamelError } from "../shared/errors.ts";
 import type { UrlPolicy } from "../tools/dynamic/url-policy.ts";
 import { judgeCommandLine } from "../tools/dynamic/command-policy.ts";

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { ConfigLayer, LoadedConfig } from "../config-load.ts";
+import type { ConfigLayer, LoadedConfig } from "../config/load.ts";
 import { CamelError } from "../shared/errors.ts";
 import { isInside, realpathOfDeepestAncestor } from "../shared/paths.ts";
 import { whenThere, type MaybePromise } from "../shared/when-there.ts";

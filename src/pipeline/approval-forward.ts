@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { spawn } from "node:child_process";
 import { link, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/schema.ts";
 import { codeOf } from "../shared/errors.ts";
 import type { Logger } from "../shared/log.ts";
 import { signalGroup } from "../shared/process-group.ts";

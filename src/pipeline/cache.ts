@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../config-load.ts";
+import type { LoadedConfig } from "../config/load.ts";
 import { canonicalJson } from "../shared/canonical.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";

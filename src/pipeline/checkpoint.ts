@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/schema.ts";
 import type { Logger } from "../shared/log.ts";
 import type { Middleware, Next, ResolvedCall, ToolResult } from "./call.ts";
 

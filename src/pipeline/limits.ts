@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/schema.ts";
 import { matchesName } from "../shared/glob.ts";
 import type { ToolDef, ToolLimits } from "../tools/tool.ts";
 

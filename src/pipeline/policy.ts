@@ -1,4 +1,4 @@
-import type { Config, PolicyConfig, Rule, ScopeMatch } from "../config.ts";
+import type { Config, PolicyConfig, Rule, ScopeMatch } from "../config/schema.ts";
 import { matchesName } from "../shared/glob.ts";
 import type { Caller, Identity } from "../tools/context.ts";
 import type { Effect, Touches } from "../tools/tool.ts";

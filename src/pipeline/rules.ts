@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import picomatch from "picomatch";
-import type { Rule } from "../config.ts";
+import type { Rule } from "../config/schema.ts";
 import { literalPath, matchesName } from "../shared/glob.ts";
 import { hasWildcard, isDenied } from "../tools/dynamic/command-policy.ts";
 import { knowledgeOf } from "../tools/dynamic/command-profiles.ts";

@@ -1,4 +1,4 @@
-import type { RunnerConfig } from "../config.ts";
+import type { RunnerConfig } from "../config/schema.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { matchesName } from "../shared/glob.ts";

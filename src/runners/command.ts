@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import type { RunnerConfig } from "../config.ts";
+import type { RunnerConfig } from "../config/schema.ts";
 import type { Clock } from "../shared/clock.ts";
 import { CamelError } from "../shared/errors.ts";
 import { signalGroup } from "../shared/process-group.ts";

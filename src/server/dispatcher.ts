@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../config-load.ts";
+import type { LoadedConfig } from "../config/load.ts";
 import type { Call, CallContext, Middleware, ResolvedCall, ToolResult } from "../pipeline/call.ts";
 import { compose } from "../pipeline/compose.ts";
 import { NOTHING_REFUSES, isListed, layersFor } from "../pipeline/policy.ts";

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/schema.ts";
 import type { Runner } from "../runners/runner.ts";
 import type { Clock } from "../shared/clock.ts";
 import type { ErrorCode } from "../shared/errors.ts";

@@ -1,6 +1,6 @@
 import { validateHostHeader, validateOriginHeader } from "@modelcontextprotocol/server";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/schema.ts";
 
 export const LOOPBACK = ["127.0.0.1", "localhost", "::1", "[::1]"];
 

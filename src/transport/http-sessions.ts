@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/schema.ts";
 import type { Clock } from "../shared/clock.ts";
 
 /** What outlasts a request: a session of the older revisions, or a stream of changes of 2026-07-28. */

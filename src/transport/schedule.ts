@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/schema.ts";
 import type { Call, ToolResult } from "../pipeline/call.ts";
 import { createBreath } from "../shared/breath.ts";
 import type { Clock } from "../shared/clock.ts";

@@ -2,8 +2,8 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { configTemplate, EXAMPLES } from "../../src/commands/config-template.ts";
-import { parseConfig } from "../../src/config-parse.ts";
-import { defaultConfig } from "../../src/config-defaults.ts";
+import { parseConfig } from "../../src/config/parse.ts";
+import { defaultConfig } from "../../src/config/defaults.ts";
 import { runCli, sandbox } from "../harness.ts";
 
 /** What a person gets who takes every # away: settings are `#`, indentation, text; explanations `# text`. */

@@ -3,7 +3,7 @@ import { access, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { configSchema } from "../../src/config.ts";
+import { configSchema } from "../../src/config/schema.ts";
 import { coveringEntries, exactEntries } from "../../src/pipeline/allowlist.ts";
 import { ruleMatches } from "../../src/pipeline/rules.ts";
 import { judgeArgv, judgeCommandLine } from "../../src/tools/dynamic/command-policy.ts";

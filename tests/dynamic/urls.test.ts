@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { configSchema } from "../../src/config.ts";
+import { configSchema } from "../../src/config/schema.ts";
 import { systemClock } from "../../src/shared/clock.ts";
 import { createSecrets } from "../../src/stores/secrets.ts";
 import { checkAddress, checkUrl, embeddedV4, type UrlPolicy } from "../../src/tools/dynamic/url-policy.ts";

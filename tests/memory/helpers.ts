@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { configSchema, type Config } from "../../src/config.ts";
+import { configSchema, type Config } from "../../src/config/schema.ts";
 import { systemClock } from "../../src/shared/clock.ts";
 import { silentLogger } from "../../src/shared/log.ts";
 import type { ToolContext } from "../../src/tools/context.ts";

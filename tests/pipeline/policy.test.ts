@@ -2,7 +2,7 @@ import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { configSchema } from "../../src/config.ts";
+import { configSchema } from "../../src/config/schema.ts";
 import {
   decide,
   isListed,

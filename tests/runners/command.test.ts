@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runnerSchema } from "../../src/config-cron.ts";
+import { runnerSchema } from "../../src/config/cron-schema.ts";
 import { createCommandRunner } from "../../src/runners/command.ts";
 import { PRESETS } from "../../src/runners/presets.ts";
 import { systemClock, type Clock } from "../../src/shared/clock.ts";

@@ -5,7 +5,7 @@ import { runAgent, type AgentOptions } from "../../src/agent.ts";
 import type { AgentEvent } from "../../src/runners/agent-loop.ts";
 import { runAgentLoop, type AgentModel } from "../../src/runners/agent-loop.ts";
 import { resolveApiKey } from "../../src/runners/api-key.ts";
-import { runnerSchema } from "../../src/config-cron.ts";
+import { runnerSchema } from "../../src/config/cron-schema.ts";
 import { systemClock, type Clock } from "../../src/shared/clock.ts";
 import { call, sandbox, startCamel } from "../harness.ts";
 import {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { stat } from "node:fs/promises";
 import { createCamel, type Camel, type CamelOptions } from "../../camel.ts";
 import type { CommandContext } from "../../cli.ts";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/schema.ts";
 import { systemClock } from "../../shared/clock.ts";
 import { toCamelError } from "../../shared/errors.ts";
 import { closest } from "../../shared/glob.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/schema.ts";
 import { canonicalJson } from "../../shared/canonical.ts";
 import { CamelError } from "../../shared/errors.ts";
 import { createInputParser, inputSchemaProblems, propertiesOf } from "../dynamic/json-schema.ts";

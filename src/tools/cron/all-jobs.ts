@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Config, ConfigJob } from "../../config.ts";
+import type { Config, ConfigJob } from "../../config/schema.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { replaceFile } from "../../shared/durable.ts";
 import type { CronStore } from "../../stores/cron.ts";

@@ -1,4 +1,4 @@
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/schema.ts";
 import { CamelError } from "../../shared/errors.ts";
 import type { Job } from "../../stores/jobs.ts";
 

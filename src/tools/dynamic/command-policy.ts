@@ -1,4 +1,4 @@
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/schema.ts";
 import { matchesName } from "../../shared/glob.ts";
 import { lexCommand } from "./command-lexer.ts";
 import { dangerOf } from "./command-names.ts";

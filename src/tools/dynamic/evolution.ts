@@ -5,6 +5,7 @@ import { sessionOf } from "./session.ts";
 import type { Outcome } from "./as-tool.ts";
 import { withoutCredentials } from "./credentials.ts";
 import type { StrategyType } from "./definition.ts";
+import { jsonIn } from "./json-in-text.ts";
 import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
 
 /** A tool that fails is repaired, one that works may get a better variant, a version that does worse is taken back. */
@@ -214,7 +215,6 @@ export function createEvolution(options: EvolutionOptions): Evolution {
         { agentId, depth: depth + 1 },
         closing.signal,
       );
-      const { jsonIn } = await import("./actions/derive.ts");
       const definition = jsonIn(text);
       return definition === undefined
         ? undefined

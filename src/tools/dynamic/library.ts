@@ -10,7 +10,7 @@ import type { World } from "./check-definition.ts";
 import { createEvolution, type Evolution } from "./evolution.ts";
 import { TOOLS_FOLDER, type DynamicToolsOptions } from "./registry.ts";
 import { sessionOf } from "./session.ts";
-import { activeVersion, type StoredTool, type ToolVersion } from "./stored.ts";
+import { callsOf, type StoredTool, type ToolVersion } from "./stored.ts";
 
 /** The stored tools and those of the sessions of this process, and how each becomes a tool. */
 export interface Library {
@@ -205,10 +205,4 @@ function realpathOr(path: string): string {
   } catch {
     return path;
   }
-}
-
-export function callsOf(stored: StoredTool): readonly string[] {
-  const { strategy } = activeVersion(stored).definition;
-  if (strategy.type === "composite") return strategy.steps.map((step) => step.tool_name);
-  return strategy.type === "js" ? strategy.tools : [];
 }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/schema.ts";
 import type { Clock } from "../../shared/clock.ts";
 import { toCamelError } from "../../shared/errors.ts";
 import type { Logger } from "../../shared/log.ts";
@@ -49,16 +49,19 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
   let loaded: Library | undefined;
   let seen = "";
   let refreshing: Promise<void> | undefined;
+  /** What the first look finds is no news: nobody was shown a list before it. */
+  let isFirstLook = true;
 
   const library = (): Promise<Library> =>
     (loading ??= import("./library.ts").then((module) => (loaded = module.createLibrary(options))));
 
   const reload = async (mark: string): Promise<void> => {
     try {
+      const isNews = !isFirstLook;
       const changed = await (await library()).load();
       // A change within the clock's grain of the last look would leave the same mark: look again next time.
       seen = options.clock.now() - Number(mark.split(":")[1]) < GRAIN_MS ? "" : mark;
-      if (changed) options.onChange();
+      if (changed && isNews) options.onChange();
     } catch (error) {
       seen = mark;
       options.log.error(`the tools that agents made can't be loaded: ${toCamelError(error).message}`);
@@ -71,9 +74,8 @@ export function createDynamicTools(options: DynamicToolsOptions): DynamicTools {
     async refresh() {
       if (!options.settings().dynamicTools.enabled) return;
       const mark = await markOf(folder);
-      if (mark === seen) return;
-      refreshing ??= reload(mark).finally(() => (refreshing = undefined));
-      await refreshing;
+      if (mark !== seen) await (refreshing ??= reload(mark).finally(() => (refreshing = undefined)));
+      isFirstLook = false;
     },
     visible(caller) {
       if (loaded === undefined || !options.settings().dynamicTools.enabled) return [];

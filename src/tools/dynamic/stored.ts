@@ -43,3 +43,10 @@ export function activeVersion(tool: StoredTool): ToolVersion {
   if (found === undefined) throw new Error(`${tool.name} has no version`);
   return found;
 }
+
+/** The tools that this one calls. */
+export function callsOf(stored: StoredTool): readonly string[] {
+  const { strategy } = activeVersion(stored).definition;
+  if (strategy.type === "composite") return strategy.steps.map((step) => step.tool_name);
+  return strategy.type === "js" ? strategy.tools : [];
+}

@@ -1,5 +1,5 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
-import type { Config } from "../../config.ts";
+import type { Config } from "../../config/schema.ts";
 import { CamelError } from "../../shared/errors.ts";
 
 /**

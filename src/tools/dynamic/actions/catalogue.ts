@@ -3,10 +3,10 @@ import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
 import { withoutCredentials } from "../credentials.ts";
 import { card } from "../envelope.ts";
-import { callsOf, type Library } from "../library.ts";
+import type { Library } from "../library.ts";
 import { noSuchTool } from "../plan.ts";
 import { rank, significantWords } from "../search.ts";
-import { activeVersion, type StoredTool, type ToolVersion } from "../stored.ts";
+import { activeVersion, callsOf, type StoredTool, type ToolVersion } from "../stored.ts";
 import type { ToolCreateInput } from "../tool.ts";
 
 export async function listTools(_input: ToolCreateInput, context: ToolContext): Promise<ToolOutput> {

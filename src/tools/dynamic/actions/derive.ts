@@ -2,6 +2,7 @@ import { CamelError, type ErrorCode } from "../../../shared/errors.ts";
 import type { ToolContext } from "../../context.ts";
 import type { ToolOutput } from "../../tool.ts";
 import { STRATEGIES, type StrategyType } from "../definition.ts";
+import { jsonIn } from "../json-in-text.ts";
 import { rank } from "../search.ts";
 import type { ToolCreateInput } from "../tool.ts";
 import { asError } from "./run.ts";
@@ -127,18 +128,4 @@ function suggestedName(description: string): string {
   );
   const name = words.slice(0, 3).join("_").slice(0, 40);
   return name.length >= 3 ? name : "new_tool";
-}
-
-/** The first JSON object in a model's answer. */
-export function jsonIn(text: string): Record<string, unknown> | undefined {
-  const start = text.indexOf("{");
-  for (let end = text.lastIndexOf("}"); start >= 0 && end > start; end = text.lastIndexOf("}", end - 1)) {
-    try {
-      const value: unknown = JSON.parse(text.slice(start, end + 1));
-      if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
-    } catch {
-      // A shorter piece may be the object.
-    }
-  }
-  return undefined;
 }

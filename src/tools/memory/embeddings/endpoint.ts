@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Config } from "../../../config.ts";
+import type { Config } from "../../../config/schema.ts";
 
 export type EmbeddingSettings = NonNullable<Config["memory"]["embeddings"]>;
 

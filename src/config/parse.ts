@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { LineCounter, parseDocument, type Document } from "yaml";
 import type { z } from "zod";
-import { configSchema, type Config, type ConfigInput, type Rule } from "./config.ts";
-import { exampleMatches } from "./pipeline/rules.ts";
-import { CamelError, messageOf } from "./shared/errors.ts";
-import { closest } from "./shared/glob.ts";
-import { VERSION } from "./shared/version.ts";
+import { configSchema, type Config, type ConfigInput, type Rule } from "./schema.ts";
+import { exampleMatches } from "../pipeline/rules.ts";
+import { CamelError, messageOf } from "../shared/errors.ts";
+import { closest } from "../shared/glob.ts";
+import { VERSION } from "../shared/version.ts";
 
 export interface ParsedConfig {
   config: Config;
@@ -30,7 +30,7 @@ export async function parseConfig(
   check(parsed.data, path);
   checkRuleExamples(parsed.data, (key) => positionOf(key, document, lines), path);
   if (parsed.data.cron.jobs.length > 0) {
-    const { checkJobs } = await import("./config-jobs.ts");
+    const { checkJobs } = await import("./jobs.ts");
     checkJobs(parsed.data, (key) => positionOf(key, document, lines), path);
   }
   return { config: parsed.data, given };

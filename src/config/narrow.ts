@@ -1,7 +1,7 @@
-import { defaultConfig } from "./config-defaults.ts";
-import type { ParsedConfig } from "./config-parse.ts";
-import type { Config, Rule } from "./config.ts";
-import { CamelError } from "./shared/errors.ts";
+import { defaultConfig } from "./defaults.ts";
+import type { ParsedConfig } from "./parse.ts";
+import type { Config, Rule } from "./schema.ts";
+import { CamelError } from "../shared/errors.ts";
 
 /** What a workspace file leaves open is as the user has it, not as it is by default. */
 export function withUsers({ config, given }: ParsedConfig, user: Config): Config {

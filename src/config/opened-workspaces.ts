@@ -1,7 +1,7 @@
-import { configFingerprint, configPaths, loadWorkspaceLayer, type ConfigLayer } from "./config-load.ts";
-import type { Config } from "./config.ts";
-import type { Clock } from "./shared/clock.ts";
-import type { Logger } from "./shared/log.ts";
+import { configFingerprint, configPaths, loadWorkspaceLayer, type ConfigLayer } from "./load.ts";
+import type { Config } from "./schema.ts";
+import type { Clock } from "../shared/clock.ts";
+import type { Logger } from "../shared/log.ts";
 
 /** How long a file is taken to be as it was. */
 const CHECK_MS = 250;

@@ -1,4 +1,4 @@
-import { configSchema, type Config } from "./config.ts";
+import { configSchema, type Config } from "./schema.ts";
 
 /**
  * What is in force without a config file. A module of its own, because the build puts the finished value in its

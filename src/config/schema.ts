@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cronSchema, runnerSchema } from "./config-cron.ts";
+import { cronSchema, runnerSchema } from "./cron-schema.ts";
 import {
   approvalsSchema,
   hooksSchema,
@@ -9,11 +9,11 @@ import {
   toolLimitsSchema,
   toolsSchema,
   type ruleSchema,
-} from "./config-policy.ts";
+} from "./policy-schema.ts";
 
 /**
  * The configuration: one schema gives the types, the defaults, the editor's JSON schema and the checks.
- * Reading a file is in config-parse.ts, merging the files in config-load.ts.
+ * Reading a file is in parse.ts, merging the files in load.ts.
  */
 const clientToolSchema = z.strictObject({
   name: z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,47}$/),
@@ -285,7 +285,7 @@ export type PolicyConfig = Pick<Config, "rules"> & {
   approvals?: Pick<Config["approvals"], "mode">;
 };
 export type Rule = z.output<typeof ruleSchema>;
-export type { ConfigJob, RunnerConfig } from "./config-cron.ts";
+export type { ConfigJob, RunnerConfig } from "./cron-schema.ts";
 export type ScopeMatch = z.output<typeof scopeSchema>["match"];
 
 export function configJsonSchema(): Record<string, unknown> {

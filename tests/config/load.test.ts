@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parseConfig } from "../src/config-parse.ts";
-import { configJsonSchema } from "../src/config.ts";
-import { adoptTool } from "../src/tools/adopt.ts";
-import type { Logger } from "../src/shared/log.ts";
-import { call, sandbox, startCamel } from "./harness.ts";
+import { parseConfig } from "../../src/config/parse.ts";
+import { configJsonSchema } from "../../src/config/schema.ts";
+import { adoptTool } from "../../src/tools/adopt.ts";
+import type { Logger } from "../../src/shared/log.ts";
+import { call, sandbox, startCamel } from "../harness.ts";
 
 describe("mistakes are named by file, line, column and key", () => {
   test.each([

@@ -1,11 +1,11 @@
 import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { defaultConfig } from "./config-defaults.ts";
-import { narrowed, refuseEndless, withUsers, withWorkspaceLimits } from "./config-narrow.ts";
-import type { ParsedConfig } from "./config-parse.ts";
-import type { Config } from "./config.ts";
-import { CamelError, codeOf, messageOf } from "./shared/errors.ts";
+import { defaultConfig } from "./defaults.ts";
+import { narrowed, refuseEndless, withUsers, withWorkspaceLimits } from "./narrow.ts";
+import type { ParsedConfig } from "./parse.ts";
+import type { Config } from "./schema.ts";
+import { CamelError, codeOf, messageOf } from "../shared/errors.ts";
 
 /** A policy source in force: the user's file, the workspace's file, or the flags; strictest of all wins. */
 export interface ConfigLayer {
@@ -105,7 +105,7 @@ async function readConfigFile(
     });
   }
   // Most homes have no config file: then neither yaml nor the schema is loaded.
-  const { parseConfig } = await import("./config-parse.ts");
+  const { parseConfig } = await import("./parse.ts");
   return parseConfig(text, path, check);
 }
 

@@ -1,9 +1,9 @@
-import { defaultConfig } from "./config-defaults.ts";
-import { configFingerprint, loadConfig, type ConfigPaths, type LoadedConfig } from "./config-load.ts";
-import type { Clock } from "./shared/clock.ts";
-import { toCamelError, type CamelError } from "./shared/errors.ts";
-import type { Logger } from "./shared/log.ts";
-import type { MaybePromise } from "./shared/when-there.ts";
+import { defaultConfig } from "./defaults.ts";
+import { configFingerprint, loadConfig, type ConfigPaths, type LoadedConfig } from "./load.ts";
+import type { Clock } from "../shared/clock.ts";
+import { toCamelError, type CamelError } from "../shared/errors.ts";
+import type { Logger } from "../shared/log.ts";
+import type { MaybePromise } from "../shared/when-there.ts";
 
 /** The config as it is now. */
 export interface LiveConfig {

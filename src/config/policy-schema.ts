@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ERROR_CODES, type ErrorCode } from "./shared/errors.ts";
+import { ERROR_CODES, type ErrorCode } from "../shared/errors.ts";
 
 /** The part of the config's schema that says who may do what, how often, and who is asked. */
 const nameGlobs = z.array(z.string().min(1));

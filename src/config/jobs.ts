@@ -1,6 +1,6 @@
-import type { Config } from "./config.ts";
-import { CamelError } from "./shared/errors.ts";
-import { parseSchedule, parseTimestamp } from "./tools/cron/schedule.ts";
+import type { Config } from "./schema.ts";
+import { CamelError } from "../shared/errors.ts";
+import { parseSchedule, parseTimestamp } from "../tools/cron/schedule.ts";
 
 /** Schedules and zones are checked when the file is read: a job that never fires would not be noticed. */
 export function checkJobs(

@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Camel } from "../src/camel.ts";
-import { createFakeClock, type FakeClock } from "./fake-clock.ts";
-import { call, sandbox, startCamel, type Sandbox } from "./harness.ts";
+import type { Camel } from "../../src/camel.ts";
+import { createFakeClock, type FakeClock } from "../fake-clock.ts";
+import { call, sandbox, startCamel, type Sandbox } from "../harness.ts";
 
 /** Settings that no other test sets: each is given a value under which a call ends otherwise than with the default. */
 type Outcome = (camel: Camel, clock: FakeClock, box: Sandbox) => Promise<unknown>;

@@ -1,9 +1,9 @@
 import { readFile, realpath, stat } from "node:fs/promises";
-import { parseConfig } from "./config-parse.ts";
-import type { Clock } from "./shared/clock.ts";
-import { replaceFile } from "./shared/durable.ts";
-import { CamelError, codeOf } from "./shared/errors.ts";
-import { withLock } from "./shared/lock.ts";
+import { parseConfig } from "./parse.ts";
+import type { Clock } from "../shared/clock.ts";
+import { replaceFile } from "../shared/durable.ts";
+import { CamelError, codeOf } from "../shared/errors.ts";
+import { withLock } from "../shared/lock.ts";
 
 const KEYS = ["approvals", "allowlist"];
 /** A person's editor may save between our look and our write. */
@@ -38,7 +38,7 @@ async function withEntries(text: string, entries: readonly string[], path: strin
   } = await parseConfig(text, path);
   const missing = entries.filter((entry) => !approvals.allowlist.includes(entry));
   if (missing.length === 0) return text;
-  const { addToList } = await import("./shared/yaml-text.ts");
+  const { addToList } = await import("../shared/yaml-text.ts");
   const changed = addToList(text, KEYS, missing);
   await parseConfig(changed, path);
   return changed;

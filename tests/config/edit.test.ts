@@ -3,10 +3,10 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { addToAllowlist } from "../src/config-edit.ts";
-import { systemClock } from "../src/shared/clock.ts";
-import { addToList } from "../src/shared/yaml-text.ts";
-import { sandbox } from "./harness.ts";
+import { addToAllowlist } from "../../src/config/edit.ts";
+import { systemClock } from "../../src/shared/clock.ts";
+import { addToList } from "../../src/shared/yaml-text.ts";
+import { sandbox } from "../harness.ts";
 
 const KEYS = ["approvals", "allowlist"];
 const LONG = `reason: "${"well past eighty columns, where a printer would fold it, ".repeat(3)}"`;
