@@ -70,6 +70,17 @@ describe("approved once, then inside the envelope", () => {
     expect((await call(camel, "sort_file", { file: "a.txt" })).text).toBe("a\nb\n");
   });
 
+  test("an argument that a host adds makes no other call of it: what was approved is made", async () => {
+    const camel = await startCamel(await sandbox(), { env });
+    const definition = shellTool("sort_file", "sort {{file}}");
+    const args = { action: "create", definition };
+    const refused = await call(camel, "tool_create", { ...args, wait_for_previous: true });
+    expect(refused.code).toBe("approval_required");
+    const id = /apr_\w+/.exec(refused.text)?.[0] ?? "";
+    expect(await camel.approvals.decide(id, { decision: "allow", by: "cli" })).toBe(true);
+    expect((await call(camel, "tool_create", args)).isError).toBeUndefined();
+  });
+
   test("a call outside asks; what policy forbids isn't even asked about", async () => {
     const box = await sandbox({
       "workspace/in.txt": "in",

@@ -20,12 +20,12 @@ export const ACTIONS = [
   "propose",
 ] as const;
 export type Action = (typeof ACTIONS)[number];
+const TAKES_FIELDS: readonly Action[] = ["create", "update", "propose", "run"];
 
 const jsonObject = z.record(z.string(), z.unknown());
 const objectOrText = z.union([z.string(), jsonObject], "expected an object");
 
-// Loose: a definition's fields may stand beside the action.
-const schema = z.looseObject({
+const named = {
   action: z.enum(ACTIONS),
   name: z.string().nullable().optional(),
   description: z.string().nullable().optional(),
@@ -41,6 +41,14 @@ const schema = z.looseObject({
   input: objectOrText.nullable().optional(),
   query: z.string().nullable().optional(),
   version: z.number().int().min(1).nullable().optional(),
+};
+
+// Loose: the fields of a definition, or the arguments of the tool to run, may stand beside the action.
+const schema = z.looseObject(named).overwrite((input) => {
+  if (input.definition == null && TAKES_FIELDS.includes(input.action)) return input;
+  // What a host adds to every call would make another call of it, and an approval is bound to one.
+  const kept = Object.entries(input).filter(([name]) => Object.hasOwn(named, name));
+  return Object.fromEntries(kept) as typeof input;
 });
 
 export type ToolCreateInput = z.output<typeof schema>;
