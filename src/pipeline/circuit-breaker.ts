@@ -59,8 +59,11 @@ export function circuitBreaker(options: { clock: Clock; limitsOf(tool: ToolDef):
     }
     try {
       const result = await next();
-      circuit.failures = 0;
-      circuit.openedAt = undefined;
+      // One that began before it opened says nothing of what came after.
+      if (isTrial || circuit.openedAt === undefined) {
+        circuit.failures = 0;
+        circuit.openedAt = undefined;
+      }
       return result;
     } catch (thrown) {
       const error = toCamelError(thrown);

@@ -189,6 +189,8 @@ export async function serveOnHttp(options: HttpOptions): Promise<HttpServer> {
       if (req.method !== "GET") return refuse(res, 405, -32_000, "Use GET on /sse.");
       return legacy.sse(res, token);
     }
+    if (pathname === "/messages" && req.method !== "POST")
+      return refuse(res, 405, -32_000, "Use POST on /messages.");
     const read = req.method === "POST" ? await readBody(req, settings().maxBodyBytes) : { parsed: undefined };
     if (read === "too_large") {
       // The rest of it is still on its way and would be taken for the next request.

@@ -22,7 +22,7 @@ describe("memory_write", () => {
     const { structured } = await place.call(memoryWrite, {
       text: "The orchid needs water on Sundays.",
     });
-    expect(structured).toMatchObject({ file: "memory/2026-03-09.md", line: 1 });
+    expect(structured).toEqual({ action: "append", file: "memory/2026-03-09.md", line: 1 });
     expect((await place.call(search, { query: "orchid" })).text).toContain("memory/2026-03-09.md:1-1");
   });
 

@@ -310,6 +310,22 @@ describe("circuit breaker", () => {
     expect((await call(camel, "made", {})).text).toContain("repaired");
   });
 
+  test("a call that began before it opened doesn't close it", async () => {
+    let release = (): void => {};
+    const tool = probe({ circuitBreaker: { threshold: 1 } }, (count) =>
+      count === 1
+        ? new Promise((resolve) => (release = () => resolve("fine")))
+        : Promise.reject(new CamelError("io_error", "bad")),
+    );
+    const camel = await startCamel(await sandbox(), { tools: [tool] });
+    const slow = call(camel, "probe", {});
+    await expect.poll(() => tool.runs()).toBe(1);
+    expect((await call(camel, "probe", {})).code).toBe("io_error");
+    release();
+    expect((await slow).text).toBe("fine");
+    expect((await call(camel, "probe", {})).code).toBe("circuit_open");
+  });
+
   test("after the cool-down one call tries while the others are still refused", async () => {
     const clock = manualClock();
     let release = (): void => {};

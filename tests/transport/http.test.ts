@@ -32,6 +32,18 @@ describe("who is let in", () => {
     },
   );
 
+  test("a route that is asked in another way says which it takes", async () => {
+    const { url } = await startHttp(await sandbox());
+    for (const [path, method, right] of [
+      ["/sse", "DELETE", "GET"],
+      ["/messages", "DELETE", "POST"],
+      ["/messages", "GET", "POST"],
+    ] as const) {
+      const refused = await fetch(`${url}${path}`, { method });
+      expect([refused.status, await refused.text()]).toEqual([405, expect.stringContaining(`Use ${right}`)]);
+    }
+  });
+
   test("who is refused reads which setting lets them in, as written there", async () => {
     const box = await sandbox();
     const { url } = await startHttp(box);

@@ -34,7 +34,12 @@ const schema = z.object({
     .describe("Write text that looks like a credential all the same."),
 });
 
-const output = z.object({ action: z.string(), file: z.string(), line: z.number(), checkpoint: z.string() });
+const output = z.object({
+  action: z.string(),
+  file: z.string(),
+  line: z.number(),
+  checkpoint: z.string().optional(),
+});
 
 const LONGEST_NOTE = 100_000;
 
@@ -98,8 +103,8 @@ export const memoryWrite = defineTool({
       });
     }
     if (action === "append") {
-      const { line, checkpoint } = await appendNote(target, text, heading === "" ? undefined : heading);
-      return { text: `Added to ${file}:${line}.`, structured: { action, file, line, checkpoint } };
+      const added = await appendNote(target, text, heading === "" ? undefined : heading);
+      return { text: `Added to ${file}:${added.line}.`, structured: { action, file, ...added } };
     }
     const { line, checkpoint } = await replaceNote(target, input.oldText ?? "", text);
     return {

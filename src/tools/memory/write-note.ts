@@ -29,7 +29,7 @@ export async function appendNote(
   target: NoteTarget,
   text: string,
   heading?: string,
-): Promise<{ line: number; checkpoint: string }> {
+): Promise<{ line: number; checkpoint?: string }> {
   return locked(target, async (path, writer) => {
     const old = (await readNote(path, target.file)) ?? "";
     const lineEnd = old.includes("\r\n") ? "\r\n" : "\n";
@@ -42,7 +42,7 @@ export async function appendNote(
       const lead = `${"\n".repeat(open)}${title}`;
       await appendBytes(path, `${lead}${note}\n`.replaceAll("\n", lineEnd));
       // Nothing was replaced, so there is nothing to keep.
-      return { line: (old + lead).split("\n").length, checkpoint: "" };
+      return { line: (old + lead).split("\n").length };
     }
     // Only the new lines get a line end of ours: the others keep what they have, mixed or not.
     const kept = old.split("\n");
