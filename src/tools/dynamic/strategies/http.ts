@@ -9,6 +9,9 @@ import { textIn } from "./http-body.ts";
 import { sendRequest, type HttpAnswer, type HttpRequest } from "./http-request.ts";
 import { fillTemplate, type Engine, type Run } from "./strategy.ts";
 
+/** Too many requests; a gateway or a host that is busy or away. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
 export const http: Engine = {
   async foresee(run) {
     const url = await urlOf(run, () => Promise.resolve("secret"));
@@ -199,7 +202,8 @@ function result(
   };
   if (answer.status >= 400) {
     throw new CamelError(
-      "tool_failed",
+      // What may work a moment later is what `retry` tries again.
+      PASSING.has(answer.status) ? "unavailable" : "tool_failed",
       `${run.definition.name}: the host answered ${answer.status}: ${binary ? "" : body.slice(0, 2_000)}`,
       {
         next:
